@@ -1,0 +1,8 @@
+"""The `idempotency` app."""
+
+from django.apps import AppConfig
+
+
+class IdempotencyConfig(AppConfig):
+    name = "idempotency"
+    verbose_name = "Idempotency"

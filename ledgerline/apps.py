@@ -1,0 +1,8 @@
+"""The service itself, as an app: commands, templates, checks."""
+
+from django.apps import AppConfig
+
+
+class LedgerlineConfig(AppConfig):
+    name = "ledgerline"
+    verbose_name = "Ledgerline"

@@ -1,0 +1,9 @@
+"""The bank: accounts, double entry, transfers."""
+
+from django.apps import AppConfig
+
+
+class BankConfig(AppConfig):
+    name = "ledgerline.bank"
+    label = "bank"
+    verbose_name = "Bank"

@@ -1,0 +1,82 @@
+"""Settings from the environment: every value typed, every mistake one sentence.
+
+`X_FILE` names a file that holds the value of `X`, so that secrets need not stand in the
+environment (the convention of container secrets).
+"""
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+T = TypeVar("T")
+
+
+class BadSetting(ValueError):
+    """An environment variable holds a value that this setting cannot take."""
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's text; `NAME_FILE` wins and is read as a file without its trailing newline."""
+    path = os.environ.get(f"{name}_FILE")
+    if path is None:
+        return os.environ.get(name, default)
+    try:
+        return Path(path).read_text().rstrip("\n")
+    except OSError as error:
+        raise BadSetting(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from error
+
+
+def flag(name: str, *, default: bool = False) -> bool:
+    """`1`, `true`, `yes`, `on` and their opposites, in any case."""
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    raw = text(name).strip().lower()
+    if raw and raw not in words:
+        raise BadSetting(f"{name} is {raw!r}; use 1 or 0.")
+    return words.get(raw, default)
+
+
+def integer(name: str, default: int) -> int:
+    """A whole number."""
+    return _parsed(name, int, default, "a whole number")
+
+
+def seconds(name: str, default: float) -> timedelta:
+    """A duration, written as a number of seconds (`2.5`)."""
+    return timedelta(seconds=_parsed(name, float, default, "a number of seconds"))
+
+
+def durations(name: str, default: tuple[float, ...]) -> tuple[timedelta, ...]:
+    """A comma-separated list of seconds (`1,2,5`)."""
+    pieces = _parsed(name, lambda raw: tuple(float(p) for p in raw.split(",")), default, "seconds, separated by commas")
+    return tuple(timedelta(seconds=piece) for piece in pieces)
+
+
+def database(name: str, default: str) -> dict[str, object]:
+    """Django's connection settings from `postgresql://user:password@host:port/name?option=value`."""
+    raw = text(name, default)
+    url = urlsplit(raw)
+    if url.scheme not in {"postgres", "postgresql"}:
+        raise BadSetting(f"{name} must be a postgresql:// URL: the guarantees are PostgreSQL's.")
+    query = dict(parse_qsl(url.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(url.path.lstrip("/")) or "ledgerline",
+        "USER": unquote(url.username or ""),
+        "PASSWORD": unquote(url.password or ""),
+        "HOST": query.pop("host", unquote(url.hostname or "")),
+        "PORT": str(url.port or query.pop("port", "")),
+        "OPTIONS": query,
+    }
+
+
+def _parsed(name: str, parse: Callable[[str], T], default: T, kind: str) -> T:
+    raw = text(name).strip()
+    if not raw:
+        return default
+    try:
+        return parse(raw)
+    except ValueError as error:
+        raise BadSetting(f"{name} is {raw!r}; it must be {kind}.") from error

@@ -1,0 +1,164 @@
+"""Wiring of the service. Every deployment difference comes from the environment (see `env`)."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from ledgerline import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+DEBUG = env.flag("DEBUG")
+SECRET_KEY = env.text("SECRET_KEY", "insecure-development-key-change-me-in-production")
+ALLOWED_HOSTS = env.text("ALLOWED_HOSTS", "127.0.0.1,localhost,[::1],testserver").split(",")
+CSRF_TRUSTED_ORIGINS = [o for o in env.text("CSRF_TRUSTED_ORIGINS").split(",") if o]
+
+INSTALLED_APPS = [
+    "ledgerline.apps.LedgerlineConfig",  # first: its templates and commands win over Django's
+    "ledgerline.bank.apps.BankConfig",
+    "idempotency.apps.IdempotencyConfig",
+    "fulfilment.apps.FulfilmentConfig",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "ledgerline.middleware.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "ledgerline.urls"
+WSGI_APPLICATION = "ledgerline.wsgi.application"
+AUTH_USER_MODEL = "bank.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Time-outs, from outside in: client > proxy > web server > statement > lock -------------------
+# `ledgerline.checks` refuses a combination that breaks this order.
+PROXY_TIMEOUT = env.seconds("PROXY_TIMEOUT", 25)
+WEB_TIMEOUT = env.seconds("WEB_TIMEOUT", 20)
+STATEMENT_TIMEOUT = env.seconds("STATEMENT_TIMEOUT", 10)
+LOCK_TIMEOUT = env.seconds("LOCK_TIMEOUT", 3)
+IDLE_IN_TRANSACTION_TIMEOUT = env.seconds("IDLE_IN_TRANSACTION_TIMEOUT", 15)
+
+
+def _milliseconds(value: timedelta) -> int:
+    return round(value.total_seconds() * 1000)
+
+
+DATABASES = {"default": env.database("DATABASE_URL", "postgresql:///ledgerline")}
+DATABASES["default"] |= {
+    "ATOMIC_REQUESTS": False,  # the contract owns the one transaction of a guarded view
+    "CONN_MAX_AGE": 300,
+    "CONN_HEALTH_CHECKS": True,
+    "OPTIONS": {
+        "connect_timeout": "5",
+        # A stopped process or a dead host must not hold a key's lock for hours: the server ends
+        # its session after these times, so they bound how long a key can stay in progress.
+        "options": (
+            f"-c statement_timeout={_milliseconds(STATEMENT_TIMEOUT)}"
+            f" -c lock_timeout={_milliseconds(LOCK_TIMEOUT)}"
+            f" -c idle_in_transaction_session_timeout={_milliseconds(IDLE_IN_TRANSACTION_TIMEOUT)}"
+            " -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3"
+            " -c tcp_user_timeout=30000"
+        ),
+        **DATABASES["default"]["OPTIONS"],  # type: ignore[dict-item]  # what the URL says wins
+    },
+}
+
+# --- Redis or Valkey: a cache of finished answers; it never decides --------------------------------
+REDIS_URL = env.text("REDIS_URL", "redis://127.0.0.1:6379/0")
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {
+            "CLIENT_CLASS": "django_redis.client.DefaultClient",
+            # Slow is as good as down: an answer is never kept waiting for its cache.
+            "SOCKET_CONNECT_TIMEOUT": 0.2,
+            "SOCKET_TIMEOUT": 0.2,
+        },
+    },
+}
+
+# --- Celery: messages are hints, rows decide -------------------------------------------------------
+CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/1")
+
+IDEMPOTENCY = {
+    "CACHE": "default",
+    "PROBLEM_BASE_URL": env.text("PROBLEM_BASE_URL", "/problems/"),
+}
+
+FULFILMENT = {
+    "HINT": "fulfilment.tasks.hint",
+    "LEASE": env.seconds("FULFILMENT_LEASE", 30),
+    "TOTAL_DEADLINE": env.seconds("FULFILMENT_TOTAL_DEADLINE", 10),
+    "MARGIN": env.seconds("FULFILMENT_MARGIN", 5),
+    # 30 s, 2 m, 5 m, 15 m, 1 h, 3 h, 12 h, 24 h; the last distance repeats for ever
+    "SCHEDULE": env.durations("FULFILMENT_SCHEDULE", (30, 120, 300, 900, 3600, 10800, 43200, 86400)),
+    "CASE_DEADLINE": env.seconds("FULFILMENT_CASE_DEADLINE", 86400),
+    "POLL_INTERVAL": env.seconds("FULFILMENT_POLL_INTERVAL", 5),
+    "CONNECTORS": {
+        "sandbox": {
+            "CLASS": "fulfilment.connectors.sandbox.SandboxConnector",
+            "URL": env.text("SANDBOX_URL", "http://127.0.0.1:8090"),
+            "SECRET": env.text("SANDBOX_SECRET", "sandbox-secret"),
+        },
+    },
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["ledgerline.tokens.BearerToken"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["ledgerline.parsers.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "ledgerline.problems.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+
+# --- The bank --------------------------------------------------------------------------------------
+TOKEN_LIFETIME = env.seconds("TOKEN_LIFETIME", 300)
+TOKEN_SECRET = env.text("TOKEN_SECRET", SECRET_KEY)
+# The largest single transfer per currency, in minor units; a currency that is not listed is refused.
+TRANSFER_LIMITS = {"NGN": 100_000_000_00, "EUR": 1_000_000_00, "JPY": 100_000_000}
+EXTERNAL_CONNECTOR = "sandbox"
+
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en-gb"
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+WHITENOISE_USE_FINDERS = True  # no collectstatic step in the demo
+WHITENOISE_AUTOREFRESH = False
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = env.flag("SECURE_COOKIES")
+CSRF_COOKIE_SECURE = env.flag("SECURE_COOKIES")
+X_FRAME_OPTIONS = "DENY"

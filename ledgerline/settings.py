@@ -109,10 +109,33 @@ CACHES = {
 
 # --- Celery: messages are hints, rows decide -------------------------------------------------------
 CELERY_BROKER_URL = env.text("CELERY_BROKER_URL", "redis://127.0.0.1:6379/1")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_PUBLISH_RETRY = False  # a dead broker must not hold an answer back; the poller repairs
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # for ever: a worker must outlive its broker
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_connect_timeout": 1,
+    "socket_timeout": 5,
+    "max_retries": 1,
+}
 
 IDEMPOTENCY = {
     "CACHE": "default",
     "PROBLEM_BASE_URL": env.text("PROBLEM_BASE_URL", "/problems/"),
+}
+
+POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)
+# A tick that waited longer than its interval is dropped: the next one does the same work.
+CELERY_BEAT_SCHEDULE = {
+    name: {
+        "task": name,
+        "schedule": POLL_INTERVAL,
+        "options": {"expires": POLL_INTERVAL.total_seconds()},
+    }
+    for name in ("fulfilment.poll", "fulfilment.sweep", "fulfilment.look_up")
 }
 
 FULFILMENT = {
@@ -123,7 +146,7 @@ FULFILMENT = {
     # 30 s, 2 m, 5 m, 15 m, 1 h, 3 h, 12 h, 24 h; the last distance repeats for ever
     "SCHEDULE": env.durations("FULFILMENT_SCHEDULE", (30, 120, 300, 900, 3600, 10800, 43200, 86400)),
     "CASE_DEADLINE": env.seconds("FULFILMENT_CASE_DEADLINE", 86400),
-    "POLL_INTERVAL": env.seconds("FULFILMENT_POLL_INTERVAL", 5),
+    "POLL_INTERVAL": POLL_INTERVAL,
     "CONNECTORS": {
         "sandbox": {
             "CLASS": "fulfilment.connectors.sandbox.SandboxConnector",
@@ -162,3 +185,21 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = env.flag("SECURE_COOKIES")
 CSRF_COOKIE_SECURE = env.flag("SECURE_COOKIES")
 X_FRAME_OPTIONS = "DENY"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "ledgerline.logs.LineFormatter"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("LOG_LEVEL", "INFO")},
+    "loggers": {
+        "httpx2": {"level": "WARNING"},  # one line per call at INFO, with its URL
+    },
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Ledgerline",
+    "DESCRIPTION": "Payments that are applied once.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+}

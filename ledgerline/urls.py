@@ -1,0 +1,23 @@
+"""Every address of the service."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularAPIView
+
+from ledgerline import health
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", admin.site.urls),
+    path("healthz", health.alive),
+    path("readyz", health.ready),
+    path("problems/", include("idempotency.urls")),
+    path("v1/", include("ledgerline.bank.api.urls")),
+    path("v1/schema/", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
+]
+
+handler400 = "ledgerline.problems.bad_request"
+handler403 = "ledgerline.problems.forbidden"
+handler404 = "ledgerline.problems.not_found"
+handler500 = "ledgerline.problems.server_error"

@@ -1,10 +1,12 @@
 """System checks of the service: what must not go live is refused at start, with a remedy."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, register
+from django.core.checks import Warning as CheckWarning
 
 # From outside in. Where an inner time-out outlives an outer one, a client is told "failed" while
 # the work goes on.
@@ -14,7 +16,7 @@ _ORDER = ("PROXY_TIMEOUT", "WEB_TIMEOUT", "STATEMENT_TIMEOUT", "LOCK_TIMEOUT")
 @register()
 def timeouts_in_order(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """client > proxy > web server > statement > lock."""
-    pairs = zip(_ORDER, _ORDER[1:], strict=False)
+    pairs = pairwise(_ORDER)
     return [
         Error(
             f"{outer} ({getattr(settings, outer).total_seconds():g} s) must be longer than "
@@ -33,7 +35,7 @@ def secrets_are_set(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Ch
     if not settings.SECRET_KEY.startswith("insecure-"):
         return []
     return [
-        Warning(
+        CheckWarning(
             "SECRET_KEY is the development key; anybody can forge tokens with it.",
             hint="Set SECRET_KEY or SECRET_KEY_FILE.",
             id="ledgerline.W001",

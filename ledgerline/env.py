@@ -26,12 +26,23 @@ def text(name: str, default: str = "") -> str:
     try:
         return Path(path).read_text().rstrip("\n")
     except OSError as error:
-        raise BadSetting(f"{name}_FILE names {path}, which cannot be read: {error.strerror}.") from error
+        raise BadSetting(
+            f"{name}_FILE names {path}, which cannot be read: {error.strerror}."
+        ) from error
 
 
 def flag(name: str, *, default: bool = False) -> bool:
     """`1`, `true`, `yes`, `on` and their opposites, in any case."""
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    words = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "on": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "off": False,
+    }
     raw = text(name).strip().lower()
     if raw and raw not in words:
         raise BadSetting(f"{name} is {raw!r}; use 1 or 0.")
@@ -50,7 +61,12 @@ def seconds(name: str, default: float) -> timedelta:
 
 def durations(name: str, default: tuple[float, ...]) -> tuple[timedelta, ...]:
     """A comma-separated list of seconds (`1,2,5`)."""
-    pieces = _parsed(name, lambda raw: tuple(float(p) for p in raw.split(",")), default, "seconds, separated by commas")
+    pieces = _parsed(
+        name,
+        lambda raw: tuple(float(p) for p in raw.split(",")),
+        default,
+        "seconds, separated by commas",
+    )
     return tuple(timedelta(seconds=piece) for piece in pieces)
 
 

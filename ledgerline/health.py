@@ -21,7 +21,9 @@ def ready(request: HttpRequest) -> HttpResponse:
     """200 when PostgreSQL answers, else 503. The cache is reported, and never decides."""
     database = _database_answers()
     status = 200 if database else 503
-    return JsonResponse({"ready": database, "database": database, "cache": _cache_answers()}, status=status)
+    return JsonResponse(
+        {"ready": database, "database": database, "cache": _cache_answers()}, status=status
+    )
 
 
 def _database_answers() -> bool:

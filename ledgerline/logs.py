@@ -20,7 +20,9 @@ class LineFormatter(logging.Formatter):
 
 def _extras(record: logging.LogRecord) -> str:
     extras = {name: value for name, value in vars(record).items() if name not in _STANDARD}
-    return "".join(f" {name}={value}" for name, value in sorted(extras.items()) if name != "request")
+    return "".join(
+        f" {name}={value}" for name, value in sorted(extras.items()) if name != "request"
+    )
 
 
 def _one_line(text: str) -> str:

@@ -124,11 +124,15 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
     if plain is None or code is None:
         return plain
-    return http_response(problem(code, detail=_detail(error), headers=_kept(plain), **_members(error)))
+    return http_response(
+        problem(code, detail=_detail(error), headers=_kept(plain), **_members(error))
+    )
 
 
 def _detail(error: Exception) -> str | None:
-    if isinstance(error, exceptions.ValidationError) or not isinstance(error, exceptions.APIException):
+    if isinstance(error, exceptions.ValidationError) or not isinstance(
+        error, exceptions.APIException
+    ):
         return None
     return str(error.detail)
 

@@ -144,7 +144,9 @@ FULFILMENT = {
     "TOTAL_DEADLINE": env.seconds("FULFILMENT_TOTAL_DEADLINE", 10),
     "MARGIN": env.seconds("FULFILMENT_MARGIN", 5),
     # 30 s, 2 m, 5 m, 15 m, 1 h, 3 h, 12 h, 24 h; the last distance repeats for ever
-    "SCHEDULE": env.durations("FULFILMENT_SCHEDULE", (30, 120, 300, 900, 3600, 10800, 43200, 86400)),
+    "SCHEDULE": env.durations(
+        "FULFILMENT_SCHEDULE", (30, 120, 300, 900, 3600, 10800, 43200, 86400)
+    ),
     "CASE_DEADLINE": env.seconds("FULFILMENT_CASE_DEADLINE", 86400),
     "POLL_INTERVAL": POLL_INTERVAL,
     "CONNECTORS": {

@@ -14,7 +14,9 @@ urlpatterns = [
     path("readyz", health.ready),
     path("problems/", include("idempotency.urls")),
     path("v1/", include("ledgerline.bank.api.urls")),
-    path("v1/schema/", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])),
+    path(
+        "v1/schema/", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])
+    ),
 ]
 
 handler400 = "ledgerline.problems.bad_request"

@@ -1,0 +1,72 @@
+"""The running demo, seen from outside: its API, its database, the provider's books."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+from psycopg.rows import dict_row
+
+
+class NoDemo(Exception):
+    """There is no running demo to check."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What `.demo/demo.json` says, with the few questions the stories ask."""
+
+    base_url: str
+    sandbox_url: str
+    database_url: str
+    users: dict[str, dict[str, str]]
+    staff: dict[str, dict[str, str]]
+
+    def rows(self, sql: str, **parameters: Any) -> list[dict[str, Any]]:
+        """The rows of one query on Ledgerline's own database."""
+        with psycopg.connect(self.database_url, row_factory=dict_row) as connection:
+            return connection.execute(sql, parameters).fetchall()
+
+    def books(self) -> dict[str, dict[str, Any]]:
+        """The provider's own books: reference -> payment. The oracle."""
+        answer = httpx2.get(f"{self.sandbox_url}/books", params={"format": "json"}, timeout=10)
+        answer.raise_for_status()
+        payments = answer.json()["payments"]
+        by_reference = {payment["reference"]: payment for payment in payments}
+        if len(by_reference) != len(payments):
+            raise AssertionError(
+                "the provider's books hold one reference twice: somebody was paid twice"
+            )
+        return by_reference
+
+    def set_fault(self, **fault: Any) -> None:
+        """Tell the provider to misbehave."""
+        httpx2.post(f"{self.sandbox_url}/faults", json=fault, timeout=10).raise_for_status()
+
+    def clear_faults(self) -> None:
+        """Tell the provider to behave."""
+        httpx2.delete(f"{self.sandbox_url}/faults", timeout=10).raise_for_status()
+
+
+def load(folder: Path) -> System:
+    """The demo that runs from this folder.
+
+    Raises `NoDemo` with a remedy where none does.
+    """
+    file = folder / "demo.json"
+    try:
+        facts = json.loads(file.read_text())
+    except FileNotFoundError as error:
+        raise NoDemo(
+            f"{file} does not exist. Start `make demo` in another terminal first."
+        ) from error
+    system = System(**{name: facts[name] for name in System.__dataclass_fields__})
+    try:
+        httpx2.get(f"{system.base_url}/healthz", timeout=5).raise_for_status()
+    except httpx2.HTTPError as error:
+        raise NoDemo(
+            f"{file} is there, but nothing answers at {system.base_url}. Start `make demo` again."
+        ) from error
+    return system

@@ -1,6 +1,7 @@
 """Starts PostgreSQL and Valkey before Django reads its settings (loaded by `-p tests.services`).
 
-With DATABASE_URL, REDIS_URL and CELERY_BROKER_URL set, the given servers are used instead.
+With DATABASE_URL, REDIS_URL and CELERY_BROKER_URL set, the given servers are used instead; only
+what is missing is started.
 """
 
 import atexit
@@ -8,19 +9,23 @@ import os
 import tempfile
 from pathlib import Path
 
-_SERVERS = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL")
+import pytest
 
 
 def pytest_load_initial_conftests() -> None:
     """Runs before pytest-django sets Django up."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ledgerline.settings")
-    if all(os.environ.get(name) for name in _SERVERS):
-        return
     from ledgerline.demo import embedded
+    from ledgerline.demo.errors import DemoError
 
+    if all(os.environ.get(name) for name in embedded.NAMES):
+        return
     folder = tempfile.TemporaryDirectory(prefix="ledgerline-tests-", ignore_cleanup_errors=True)
-    servers = embedded.start(Path(folder.name))
     atexit.register(folder.cleanup)
-    atexit.register(servers.stop)  # runs first: stop, then remove
-    for name, url in servers.urls().items():
-        os.environ.setdefault(name, url)
+    Path(folder.name).chmod(0o711)  # as root, PostgreSQL runs as an account that must get through
+    try:
+        servers = embedded.start(Path(folder.name), durable=False)
+    except DemoError as error:
+        raise pytest.UsageError(str(error)) from None
+    atexit.register(servers.discard)  # runs before the folder's clean-up
+    os.environ.update(servers.urls())

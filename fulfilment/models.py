@@ -43,19 +43,34 @@ class Fulfilment(models.Model):
     event_id = models.CharField(max_length=255)
     payment_id = models.CharField(max_length=255)
     generation = models.PositiveSmallIntegerField(default=1)
-    reference = models.CharField(max_length=32, unique=True, help_text="our name for it at the provider")
+    reference = models.CharField(
+        max_length=32, unique=True, help_text="our name for it at the provider"
+    )
     connector = models.CharField(max_length=32)
     amount = models.BigIntegerField(help_text="minor units")
     currency = models.CharField(max_length=3)
-    instruction = models.JSONField(default=dict, help_text="what the connector needs besides the amount")
+    instruction = models.JSONField(
+        default=dict, help_text="what the connector needs besides the amount"
+    )
 
-    state = models.CharField(max_length=24, default=State.PENDING, choices=[(s, s.replace("_", " ")) for s in State])
-    version = models.PositiveIntegerField(default=0, help_text="moves so far; names the row in compare-and-set")
-    reason = models.CharField(max_length=255, blank=True, help_text="why it is in this state, in a sentence")
+    state = models.CharField(
+        max_length=24, default=State.PENDING.value, choices=[(s.value, s.replace("_", " ")) for s in State]
+    )
+    version = models.PositiveIntegerField(
+        default=0, help_text="moves so far; names the row in compare-and-set"
+    )
+    reason = models.CharField(
+        max_length=255, blank=True, help_text="why it is in this state, in a sentence"
+    )
     next_check_at = models.DateTimeField(null=True)
     checks = models.PositiveIntegerField(default=0, help_text="position in the look-up schedule")
-    failed_starts = models.PositiveSmallIntegerField(default=0, help_text="crashes before anything was sent")
-    refusals = models.PositiveIntegerField(default=0, help_text="refused connections in a row; sets the back-off")
+    failed_starts = models.PositiveSmallIntegerField(
+        default=0, help_text="crashes before anything was sent"
+    )
+    refusals = models.PositiveIntegerField(
+        default=0, help_text="refused connections in a row; sets the back-off"
+    )
+    started_by = models.CharField(max_length=150, blank=True, help_text="who asked for it")
     created_at = models.DateTimeField()
     state_changed_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)
@@ -68,17 +83,25 @@ class Fulfilment(models.Model):
             ("ask_provider", "Can ask the provider now"),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["event_id", "generation"], name="fulfilment_one_per_event"),
-            models.UniqueConstraint(fields=["payment_id", "generation"], name="fulfilment_one_per_generation"),
+            models.UniqueConstraint(
+                fields=["event_id", "generation"], name="fulfilment_one_per_event"
+            ),
+            models.UniqueConstraint(
+                fields=["payment_id", "generation"], name="fulfilment_one_per_generation"
+            ),
             # Over pending and dispatching alone, a second event would pay a fulfilled payment again.
             models.UniqueConstraint(
                 fields=["payment_id"],
                 condition=~Q(state__in=sorted(FREES_THE_PAYMENT)),
                 name="fulfilment_one_live_per_payment",
             ),
-            models.CheckConstraint(condition=Q(state__in=sorted(State)), name="fulfilment_state_known"),
+            models.CheckConstraint(
+                condition=Q(state__in=sorted(State)), name="fulfilment_state_known"
+            ),
             models.CheckConstraint(condition=Q(amount__gt=0), name="fulfilment_amount_positive"),
-            models.CheckConstraint(condition=Q(generation__gte=1), name="fulfilment_generation_from_one"),
+            models.CheckConstraint(
+                condition=Q(generation__gte=1), name="fulfilment_generation_from_one"
+            ),
             models.CheckConstraint(
                 condition=Q(state__in=sorted(OPEN), next_check_at__isnull=False)
                 | (~Q(state__in=sorted(OPEN)) & Q(next_check_at__isnull=True)),
@@ -108,23 +131,31 @@ class Attempt(models.Model):
     claimed_at = models.DateTimeField()
     lease_until = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, help_text="committed before the first byte leaves")
-    maybe_sent = models.BooleanField(default=False, help_text="after a restored backup: counts as sent")
+    maybe_sent = models.BooleanField(
+        default=False, help_text="after a restored backup: counts as sent"
+    )
     closed_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=16, null=True)  # noqa: DJ001  # NULL = still open; set once
 
     class Meta:
         db_table = "fulfilment_attempt"
         constraints = [
-            models.UniqueConstraint(fields=["fulfilment", "number"], name="fulfilment_attempt_number"),
             models.UniqueConstraint(
-                fields=["fulfilment"], condition=Q(closed_at__isnull=True), name="fulfilment_attempt_one_open"
+                fields=["fulfilment", "number"], name="fulfilment_attempt_number"
+            ),
+            models.UniqueConstraint(
+                fields=["fulfilment"],
+                condition=Q(closed_at__isnull=True),
+                name="fulfilment_attempt_one_open",
             ),
             models.CheckConstraint(
                 condition=Q(closed_at__isnull=True, outcome__isnull=True)
                 | Q(closed_at__isnull=False, outcome__isnull=False),
                 name="fulfilment_attempt_closed_with_outcome",
             ),
-            models.CheckConstraint(condition=Q(lease_until__gt=F("claimed_at")), name="fulfilment_attempt_lease_ahead"),
+            models.CheckConstraint(
+                condition=Q(lease_until__gt=F("claimed_at")), name="fulfilment_attempt_lease_ahead"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -135,21 +166,35 @@ class Evidence(models.Model):
     """What somebody said happened. Append-only (trigger); the body lives in `Payload`."""
 
     fulfilment = models.ForeignKey(Fulfilment, on_delete=models.PROTECT, related_name="evidence")
-    attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT, null=True, related_name="evidence")
+    attempt = models.ForeignKey(
+        Attempt, on_delete=models.PROTECT, null=True, related_name="evidence"
+    )
     source = models.CharField(max_length=16, choices=Source)
     finding = models.CharField(max_length=16, choices=Finding)
     conclusive = models.BooleanField()
-    canary = models.BooleanField(default=False, help_text="a known reference was found in the same run")
+    canary = models.BooleanField(
+        default=False, help_text="a known reference was found in the same run"
+    )
     amount = models.BigIntegerField(null=True)
     currency = models.CharField(max_length=3, blank=True)
-    recipient = models.CharField(max_length=64, blank=True, help_text="as the provider names it, masked")
-    provider_status = models.CharField(max_length=64, blank=True, help_text="the provider's own word")
+    recipient = models.CharField(
+        max_length=64, blank=True, help_text="as the provider names it, masked"
+    )
+    provider_status = models.CharField(
+        max_length=64, blank=True, help_text="the provider's own word"
+    )
     provider_id = models.CharField(max_length=128, blank=True)
-    said_at = models.DateTimeField(null=True, help_text="the provider's own time, where it gives one")
+    said_at = models.DateTimeField(
+        null=True, help_text="the provider's own time, where it gives one"
+    )
     recorded_at = models.DateTimeField()
-    actor = models.CharField(max_length=150, help_text="worker, sweeper, staff:<name>, provider:<name>")
+    actor = models.CharField(
+        max_length=150, help_text="worker, sweeper, staff:<name>, provider:<name>"
+    )
     detail = models.CharField(max_length=500, blank=True)
-    digest = models.CharField(max_length=64, blank=True, help_text="SHA-256 of the body as received")
+    digest = models.CharField(
+        max_length=64, blank=True, help_text="SHA-256 of the body as received"
+    )
 
     class Meta:
         db_table = "fulfilment_evidence"
@@ -163,7 +208,9 @@ class Evidence(models.Model):
 class Payload(models.Model):
     """The body that a piece of evidence came with. Retention may empty this table; digests stay."""
 
-    evidence = models.OneToOneField(Evidence, on_delete=models.PROTECT, primary_key=True, related_name="payload")
+    evidence = models.OneToOneField(
+        Evidence, on_delete=models.PROTECT, primary_key=True, related_name="payload"
+    )
     body = models.BinaryField()
 
     class Meta:
@@ -189,7 +236,9 @@ class Transition(models.Model):
     class Meta:
         db_table = "fulfilment_transition"
         constraints = [
-            models.UniqueConstraint(fields=["fulfilment", "version"], name="fulfilment_transition_one_per_version"),
+            models.UniqueConstraint(
+                fields=["fulfilment", "version"], name="fulfilment_transition_one_per_version"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -226,7 +275,9 @@ class Case(models.Model):
         db_table = "fulfilment_case"
         constraints = [
             models.UniqueConstraint(
-                fields=["fulfilment"], condition=Q(closed_at__isnull=True), name="fulfilment_case_one_open"
+                fields=["fulfilment"],
+                condition=Q(closed_at__isnull=True),
+                name="fulfilment_case_one_open",
             ),
         ]
 

@@ -8,6 +8,7 @@
 The database holds the same table in a trigger, so a slip in the code cannot move money.
 """
 
+import hashlib
 from enum import StrEnum
 
 
@@ -52,3 +53,13 @@ MOVES: frozenset[tuple[State, State]] = frozenset(
 def may_move(before: State, after: State) -> bool:
     """Is there a way from `before` to `after` at all? Guards beyond this live with each mover."""
     return (before, after) in MOVES
+
+
+def reference_of(payment_id: str, *, connector: str, generation: int) -> str:
+    """Our stable name for the effect: 32 hexadecimal characters, the same after lost rows.
+
+    Hexadecimal, so that no customer's text can form a word that a provider's sandbox obeys, and
+    within every known provider's character set and length.
+    """
+    identity = f"{payment_id}\n{connector}\n{generation}".encode()
+    return hashlib.sha256(identity).hexdigest()[:32]

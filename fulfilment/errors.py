@@ -1,0 +1,71 @@
+"""What may go wrong, each with the sentence that a person reads. Pure."""
+
+from datetime import datetime
+
+
+class FulfilmentError(Exception):
+    """The fulfilment could not be changed."""
+
+    code = "fulfilment_error"
+
+    def __str__(self) -> str:
+        return super().__str__() or str(type(self).__doc__)
+
+
+class Stale(FulfilmentError):
+    """Somebody else changed this since you opened it. Look at it again and decide again."""
+
+    code = "stale"
+
+    def __init__(self, *, state: str, version: int, who: str = "", at: datetime | None = None):
+        self.state, self.version, self.who, self.at = state, version, who, at
+        super().__init__()
+
+    def __str__(self) -> str:
+        by = f"{self.who} changed" if self.who else "Somebody changed"
+        when = f" at {self.at:%Y-%m-%d %H:%M:%S} UTC" if self.at else ""
+        state = self.state.replace("_", " ")
+        return f"{by} this{when}: it is now “{state}”. Look at it again and decide again."
+
+
+class NotAllowed(FulfilmentError):
+    """You do not have the permission for this. Being a superuser is not enough."""
+
+    code = "not_allowed"
+
+    def __init__(self, permission: str = ""):
+        self.permission = permission
+        super().__init__()
+
+    def __str__(self) -> str:
+        return (
+            f"This needs the permission {self.permission}, given to you or to one of your groups."
+        )
+
+
+class VerdictRefused(FulfilmentError):
+    """This verdict contradicts what is known."""
+
+    code = "verdict_refused"
+
+    def __init__(self, reason: str = ""):
+        self.reason = reason
+        super().__init__(reason)
+
+
+class UnknownKind(FulfilmentError):
+    """Nobody registered handlers for this kind, so its outcome could reach no books."""
+
+    code = "unknown_kind"
+
+
+class UnknownConnector(FulfilmentError):
+    """No connector of this name is configured."""
+
+    code = "unknown_connector"
+
+
+class HandlerFailed(FulfilmentError):
+    """The books could not take the outcome; the verdict was undone and the evidence kept."""
+
+    code = "handler_failed"

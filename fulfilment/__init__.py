@@ -1,0 +1,45 @@
+"""External effects that happen once: dispatched, looked up, and decided on evidence only.
+
+    from fulfilment import Handlers, register, start
+
+Names are loaded when they are first used, so importing the package needs no ready apps.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fulfilment.errors import FulfilmentError, NotAllowed, Stale, VerdictRefused
+    from fulfilment.handlers import Handlers, register
+    from fulfilment.starts import start
+    from fulfilment.states import State, reference_of
+
+_HOME = {
+    "start": "starts",
+    "register": "handlers",
+    "Handlers": "handlers",
+    "State": "states",
+    "reference_of": "states",
+    "FulfilmentError": "errors",
+    "NotAllowed": "errors",
+    "Stale": "errors",
+    "VerdictRefused": "errors",
+}
+
+__all__ = [
+    "FulfilmentError",
+    "Handlers",
+    "NotAllowed",
+    "Stale",
+    "State",
+    "VerdictRefused",
+    "reference_of",
+    "register",
+    "start",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

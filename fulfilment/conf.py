@@ -1,0 +1,43 @@
+"""The `FULFILMENT` setting, typed, with its defaults. Read on every use, so tests may override it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conf:
+    """Durations are `timedelta`. What `checks` refuses: a lease that a call may outlast."""
+
+    # A claimed row belongs to its worker this long. Longer than deadline + margin, or a slow call
+    # would be taken for a dead worker.
+    lease: timedelta = timedelta(seconds=30)
+    total_deadline: timedelta = timedelta(seconds=10)  # of one call, from name look-up to last byte
+    margin: timedelta = timedelta(seconds=5)  # clocks, the scheduler, our own statements
+    # Soon while a look-up is likely to settle it, then ever rarer; the last distance repeats.
+    schedule: tuple[timedelta, ...] = tuple(
+        timedelta(seconds=s) for s in (30, 120, 300, 900, 3600, 10800, 43200, 86400)
+    )
+    jitter: float = 0.2  # of each distance, so that an outage's rows do not return as one wave
+    case_deadline: timedelta = timedelta(hours=24)  # or 80 % of the dedupe window, if sooner
+    pending_deadline: timedelta = timedelta(hours=1)  # then a person hears of a waiting row
+    backoff_first: timedelta = timedelta(seconds=5)  # after a refused connection, doubling
+    backoff_last: timedelta = timedelta(minutes=10)
+    crashes: int = 5  # before anything was sent; then the row stops killing workers
+    poll_interval: timedelta = timedelta(seconds=5)
+    batch: int = 100  # rows per run of a sweep: the next run takes the rest
+    lookups_per_second: float = 5.0  # per connector
+    hint: str | None = "fulfilment.tasks.hint"  # what tells a worker of a new row; None: the poller
+    connectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def conf() -> Conf:
+    """The setting as it is now; an unknown name in it is a mistake and raises."""
+    given = {name.lower(): value for name, value in getattr(settings, "FULFILMENT", {}).items()}
+    known = {f.name for f in fields(Conf)}
+    if unknown := sorted(given.keys() - known):
+        raise ValueError(f"FULFILMENT has no setting {', '.join(unknown).upper()}.")
+    return Conf(**given)

@@ -1,0 +1,39 @@
+"""What an outcome does to the project's own books, registered per kind of fulfilment."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from fulfilment.errors import UnknownKind
+from fulfilment.models import Evidence, Fulfilment
+
+Handler: TypeAlias = Callable[[Fulfilment, Evidence], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handlers:
+    """Run in the transaction of the verdict: the database only, no network, no waiting.
+
+    An exception undoes the verdict, keeps the evidence and opens a case. Each runs once per
+    verdict that stands; one that was undone is tried again.
+    """
+
+    on_fulfilled: Handler
+    on_failed: Handler
+    on_reversed: Handler
+
+
+_registered: dict[str, Handlers] = {}
+
+
+def register(kind: str, handlers: Handlers) -> None:
+    """Name the handlers of `kind`, once, in an `AppConfig.ready`. Again: the last one counts."""
+    _registered[kind] = handlers
+
+
+def handlers_of(kind: str) -> Handlers:
+    """The handlers of `kind`; raises `UnknownKind`."""
+    try:
+        return _registered[kind]
+    except KeyError:
+        raise UnknownKind(f"No handlers are registered for {kind!r}.") from None

@@ -1,0 +1,98 @@
+"""The statements that the ORM does not say, each with its intent. All by the database's clock."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from fulfilment.models import Attempt, Fulfilment
+
+# One clock for all workers: theirs differ, and a lease is only worth something on a shared one.
+# Not now(): that stands still inside a transaction.
+NOW = "SELECT clock_timestamp()"
+
+# The mark that lets a call be made. It loses against the sweeper (closed_at), against a second
+# mark (sent_at) and against a worker that woke up too late for its call to end within its lease.
+MARK_SENT = """
+UPDATE fulfilment_attempt SET sent_at = clock_timestamp()
+ WHERE token = %(token)s
+   AND closed_at IS NULL
+   AND sent_at IS NULL
+   AND clock_timestamp() + %(call)s <= lease_until
+"""
+
+# The worker's own end of its attempt; 0 rows: somebody took it over.
+CLOSE = """
+UPDATE fulfilment_attempt SET closed_at = clock_timestamp(), outcome = %(outcome)s
+ WHERE token = %(token)s AND closed_at IS NULL
+"""
+
+# Closing and learning whether it was sent are ONE statement: it waits for a mark that is not yet
+# committed and then sees it, where a read before the update would have missed it.
+CLOSE_EXPIRED = """
+UPDATE fulfilment_attempt
+   SET closed_at = clock_timestamp(),
+       outcome = CASE WHEN sent_at IS NULL THEN 'unsent' ELSE 'lost' END
+ WHERE fulfilment_id = %(fulfilment)s AND closed_at IS NULL AND lease_until <= clock_timestamp()
+RETURNING id
+"""
+
+# Look-ups that are due, taken out of the other workers' sight for as long as asking may last.
+TAKE_DUE_LOOKUPS = """
+UPDATE fulfilment SET next_check_at = clock_timestamp() + %(meanwhile)s
+ WHERE id IN (SELECT id FROM fulfilment
+               WHERE state = 'needs_reconciliation' AND next_check_at <= clock_timestamp()
+               ORDER BY next_check_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
+
+def now() -> datetime:
+    """The database's time, at this moment."""
+    with connection.cursor() as cursor:
+        cursor.execute(NOW)
+        at: datetime = cursor.fetchone()[0]
+    return at
+
+
+def lock(fulfilment_id: int) -> Fulfilment:
+    """The row, locked until the transaction ends. Always before any row that hangs on it."""
+    return Fulfilment.objects.select_for_update(no_key=True).get(pk=fulfilment_id)
+
+
+def lock_free(**conditions: Any) -> Fulfilment | None:
+    """The row, locked, unless it is not so (any more) or somebody else works on it."""
+    rows = Fulfilment.objects.select_for_update(no_key=True, skip_locked=True)
+    return rows.filter(**conditions).first()
+
+
+def mark_sent(token: UUID, *, call: Any) -> bool:
+    """True: the call may be made, and everybody will know that it may have been."""
+    return _changed(MARK_SENT, {"token": token, "call": call})
+
+
+def close(token: UUID, *, outcome: str) -> bool:
+    """False: the token is dead, and its holder may decide nothing any more."""
+    return _changed(CLOSE, {"token": token, "outcome": outcome})
+
+
+def close_expired(fulfilment_id: int) -> Attempt | None:
+    """Close the attempt whose lease is over; the answer knows whether it was sent."""
+    with connection.cursor() as cursor:
+        cursor.execute(CLOSE_EXPIRED, {"fulfilment": fulfilment_id})
+        row = cursor.fetchone()
+    return Attempt.objects.get(pk=row[0]) if row else None
+
+
+def take_due_lookups(*, meanwhile: Any, limit: int) -> list[int]:
+    """Ids of rows whose look-up is due; nobody else gets them before `meanwhile` is over."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_DUE_LOOKUPS, {"meanwhile": meanwhile, "limit": limit})
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _changed(statement: str, values: dict[str, Any]) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return bool(cursor.rowcount == 1)

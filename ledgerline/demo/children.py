@@ -29,6 +29,7 @@ class Program:
     env: Mapping[str, str] = field(repr=False)
     account: Account | None = None
     keep_open: tuple[int, ...] = ()
+    has_pool: bool = False  # its own children do the work
     stop_signal: signal.Signals = signal.SIGTERM
     patience: float = 10.0  # seconds between the stop signal and SIGKILL
 
@@ -65,8 +66,10 @@ class Children:
     def end(self, role: str) -> None:
         """End one child and whatever it left in its process group; no error if it is gone."""
         child = self._children.pop(role)
-        end(child.process.pid, child.program.stop_signal, patience=child.program.patience)
-        child.process.wait()
+        if child.process.poll() is None:
+            _stop(child.process.pid, child.program.stop_signal, patience=child.program.patience)
+            child.process.wait()
+        _kill_group(child.process.pid)
         self._remember()
 
     def end_all(self) -> None:
@@ -79,8 +82,8 @@ class Children:
         return list(self._children.values())
 
     def pids(self) -> dict[str, list[int]]:
-        """Role → the child's process id, then those of its descendants."""
-        return {role: _family(child.process.pid) for role, child in self._children.items()}
+        """Role → the process id, then, where they do the work, those of its own children."""
+        return {role: _family(child) for role, child in self._children.items()}
 
     def end_leftovers(self) -> list[str]:
         """End what an earlier parent that was killed left running; returns their roles."""
@@ -151,26 +154,35 @@ def _is_same(entry: Entry) -> bool:
     return abs(float(started) - float(entry["started"])) < 0.05
 
 
-def _family(pid: int) -> list[int]:
+def _family(child: Child) -> list[int]:
+    pid = child.process.pid
+    if not child.program.has_pool:
+        return [pid]
     try:
-        descendants = psutil.Process(pid).children(recursive=True)
+        return [pid, *(process.pid for process in psutil.Process(pid).children())]
     except psutil.NoSuchProcess:
-        return []
-    return [pid, *(process.pid for process in descendants)]
+        return [pid]
 
 
 def end(pid: int, stop_signal: signal.Signals, *, patience: float) -> None:
-    """Ask the process to stop, kill it after `patience` seconds, then its group's stragglers."""
+    """Ask a process to stop, kill it after `patience` seconds, then what is left of its group."""
+    _stop(pid, stop_signal, patience=patience)
+    _kill_group(pid)
+
+
+def _stop(pid: int, stop_signal: signal.Signals, *, patience: float) -> None:
     try:
         process = psutil.Process(pid)
         process.send_signal(stop_signal)
-        process.send_signal(signal.SIGCONT)  # a stopped process would not hear the first signal
+        process.send_signal(signal.SIGCONT)  # a frozen process would not hear the first signal
         process.wait(timeout=patience)
     except psutil.NoSuchProcess:
         pass
     except psutil.TimeoutExpired:
         process.kill()
-    # Stragglers of its group, such as the pool workers of a killed parent. macOS answers with the
-    # second error for a group of which only a zombie is left.
+
+
+def _kill_group(pid: int) -> None:
+    """The pool workers of a killed parent, for one. macOS refuses for a group of zombies."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)

@@ -49,6 +49,11 @@ class Servers:
             placement.discard(self.folder / name)
 
 
+def given() -> dict[str, str]:
+    """The servers that the environment names instead."""
+    return {name: url for name in NAMES if (url := env.text(name))}
+
+
 def start(folder: Path, *, durable: bool = True) -> Servers:
     """Start the servers that the environment does not give; each has a sub-folder of `folder`.
 
@@ -64,7 +69,7 @@ def start(folder: Path, *, durable: bool = True) -> Servers:
     servers.children.end_leftovers()
     try:
         for name in NAMES:
-            if not env.text(name):
+            if name not in given():
                 servers.add(name, durable=durable)
     except BaseException:  # Ctrl-C too leaves nothing behind
         servers.stop()

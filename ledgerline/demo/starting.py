@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from .children import Child, Children, Program
 from .errors import DemoError
@@ -24,7 +25,7 @@ def on_free_port(
     for _ in range(TRIES):
         port = free_port()
         child = children.spawn(program_for(port))
-        if wait_until_ready(child, lambda child=child, port=port: is_ready(child, port)):
+        if _becomes_ready(child, partial(is_ready, child, port)):
             return child.program, port
         said = child.said()
         children.end(child.program.role)
@@ -36,7 +37,22 @@ def on_free_port(
     )
 
 
-def wait_until_ready(child: Child, is_ready: Callable[[], bool]) -> bool:
+def wait_or_fail(child: Child, is_ready: Callable[[], bool]) -> None:
+    """Wait until the child is ready.
+
+    Raises:
+        DemoError: it ended or did not get ready; the sentence quotes the end of its log.
+    """
+    if not _becomes_ready(child, is_ready):
+        raise _did_not_start(child, child.said())
+
+
+def last_lines(text: str, *, count: int = 8) -> str:
+    """The end of a log, indented, for a message to a person."""
+    return "\n".join(f"    {line[:300]}" for line in text.strip().splitlines()[-count:])
+
+
+def _becomes_ready(child: Child, is_ready: Callable[[], bool]) -> bool:
     """True when ready; False when the child ended or took longer than `READY_WITHIN`."""
     give_up_at = time.monotonic() + READY_WITHIN
     while time.monotonic() < give_up_at:
@@ -46,11 +62,6 @@ def wait_until_ready(child: Child, is_ready: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.05)
     return False
-
-
-def last_lines(text: str, *, count: int = 8) -> str:
-    """The end of a log, indented, for a message to a person."""
-    return "\n".join(f"    {line}" for line in text.strip().splitlines()[-count:])
 
 
 def _did_not_start(child: Child, said: str) -> DemoError:

@@ -1,0 +1,118 @@
+"""`make demo`, from the first check to the last process ended."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from . import embedded, environment, given, lock, oracle, prepare, processes, report
+from .embedded import Servers
+from .report import Facts
+from .story import Story
+from .watch import Watch
+
+LOOK_EVERY = 0.25  # seconds
+Say = Callable[[str], None]
+
+
+class Stopped(BaseException):
+    """Ctrl-C, SIGTERM, or the terminal was closed. Not an error: no `except Exception` may stop it."""
+
+
+def run(folder: Path, *, port: int | None, say: Say) -> None:
+    """Run the demo until it is told to stop; nothing that it started outlives it.
+
+    Raises:
+        DemoError: something is missing or taken; the sentence says what to do.
+    """
+    folder = _made(folder)
+    with lock.held(folder), _stoppable():
+        report.remove(folder)
+        given.check()
+        _forget_old_logs(folder)
+        say("Starting PostgreSQL and Valkey …")
+        servers = embedded.start(folder)
+        try:
+            _run(servers, folder, port, say)
+        except Stopped:
+            say("Stopping …")
+        finally:
+            _undisturbed(lambda: _stop(servers, folder))
+        say("Stopped. The data stay in the folder for the next start.")
+
+
+def _run(servers: Servers, folder: Path, port: int | None, say: Say) -> None:
+    keys = environment.secrets_of(folder)
+    urls = embedded.given() | dict(servers.urls())
+    settings = environment.for_processes(urls, keys, sandbox_url="")
+    with processes.listening_socket(port) as listener:
+        say("Laying out the database and its first customers …")
+        seeded = prepare.in_a_process(settings)
+        books = folder / oracle.books_name(urls["DATABASE_URL"])
+        sandbox_url = processes.start_provider(servers.children, folder, books, settings)
+        settings["SANDBOX_URL"] = sandbox_url
+        say("Starting web server, worker and beat …")
+        processes.start_service(servers.children, folder, settings, listener)
+        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        facts = Facts(base_url, sandbox_url, urls, seeded["users"], seeded["staff"], keys)
+        _watch(servers, folder, facts, say)
+
+
+def _watch(servers: Servers, folder: Path, facts: Facts, say: Say) -> None:
+    watch, story = Watch(servers.children), Story(facts.urls["DATABASE_URL"])
+    pids = _pids(servers)
+    report.write(folder, facts, pids)
+    say(report.welcome(facts, folder))
+    while True:
+        for line in [*watch.look(), *story.news()]:
+            say(f"{time.strftime('%H:%M:%S')}  {line}")
+        if (current := _pids(servers)) != pids:
+            pids = current
+            report.write(folder, facts, pids)
+        time.sleep(LOOK_EVERY)
+
+
+def _pids(servers: Servers) -> dict[str, list[int]]:
+    return servers.pids() | {"demo": [os.getpid()]}
+
+
+def _made(folder: Path) -> Path:
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    # Private; as root, PostgreSQL runs as another account, which has to get through.
+    folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    return folder
+
+
+def _forget_old_logs(folder: Path) -> None:
+    for log in folder.glob("*.log"):
+        log.unlink()
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        _ignore_signals()  # a second Ctrl-C must not leave half of the processes behind
+        raise Stopped
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    yield
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _undisturbed(act: Callable[[], None]) -> None:
+    _ignore_signals()
+    act()
+
+
+def _stop(servers: Servers, folder: Path) -> None:
+    report.remove(folder)
+    servers.stop()

@@ -1,0 +1,131 @@
+"""Transfers: on-us in one posting, to another bank as a hold that waits for its outcome."""
+
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+import fulfilment
+from ledgerline.bank import accounts, errors, holds
+from ledgerline.bank.models import Account, Posting, Transfer
+from ledgerline.bank.posting import Leg, post
+
+KIND = "transfer"  # names the handlers in `outcomes` to the fulfilment app
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a customer wants paid; `amount` in minor units. Without `to_bank`: to an account of ours."""
+
+    to_account: str
+    amount: int
+    currency: str
+    to_bank: str = ""
+    from_account: str | None = None
+    narration: str = ""
+
+
+class Claimed(Protocol):
+    """What a transfer takes from the claim on its idempotency key."""
+
+    @property
+    def scope(self) -> UUID: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def reference(self) -> str: ...
+    @property
+    def fingerprint(self) -> str: ...
+
+
+def find(reference: str) -> Transfer | None:
+    """The transfer that was once made under this reference; kept longer than any key."""
+    return Transfer.objects.filter(reference=reference).select_related("from_account").first()
+
+
+def make(order: Order, *, claim: Claimed) -> Transfer:
+    """Carry the order out, in the caller's transaction.
+
+    On-us: `fulfilled`, the money has moved. To another bank: `pending`, the money is held and a
+    fulfilment is on its way. Raises the refusals of `errors`.
+    """
+    _refuse_size(order)
+    sender = accounts.of(claim.scope, number=order.from_account, currency=order.currency)
+    if order.to_bank:
+        return _to_another_bank(order, sender=sender, claim=claim)
+    return _on_us(order, sender=sender, claim=claim)
+
+
+def payment_id(reference: str) -> str:
+    """The name of a transfer's payment: the same key gives the provider the same reference."""
+    return f"transfer:{reference}"
+
+
+def reference_of_payment(payment_id: str) -> str:
+    """The way back from `payment_id`."""
+    return payment_id.removeprefix("transfer:")
+
+
+def _refuse_size(order: Order) -> None:
+    limit = settings.TRANSFER_LIMITS.get(order.currency)
+    if limit is None:
+        raise errors.CurrencyUnsupported
+    if order.amount > limit:
+        raise errors.LimitExceeded(limit=limit)
+
+
+def _on_us(order: Order, *, sender: Account, claim: Claimed) -> Transfer:
+    payee = accounts.payee(order.to_account, currency=order.currency)
+    if payee.pk == sender.pk:
+        raise errors.SameAccount
+    transfer = _record(order, sender=sender, claim=claim, state=Transfer.State.FULFILLED)
+    post(
+        Leg(sender, -order.amount),
+        Leg(payee, order.amount),
+        kind=Posting.Kind.TRANSFER,
+        transfer=transfer,
+    )
+    return transfer
+
+
+def _to_another_bank(order: Order, *, sender: Account, claim: Claimed) -> Transfer:
+    transfer = _record(order, sender=sender, claim=claim, state=Transfer.State.PENDING)
+    holds.place(sender, amount=order.amount, transfer=transfer)
+    fulfilment.start(
+        kind=KIND,
+        event_id=f"api:{claim.reference}",
+        payment_id=payment_id(claim.reference),
+        connector=settings.EXTERNAL_CONNECTOR,
+        amount=order.amount,
+        currency=order.currency,
+        instruction={
+            "bank": order.to_bank,
+            "account": order.to_account,
+            "narration": order.narration,
+        },
+        actor=f"user:{claim.scope}",
+    )
+    return transfer
+
+
+def _record(order: Order, *, sender: Account, claim: Claimed, state: Transfer.State) -> Transfer:
+    decided = state == Transfer.State.FULFILLED
+    transfer = Transfer.objects.create(
+        reference=claim.reference,
+        user_id=claim.scope,
+        idempotency_key=claim.key,
+        request_hash=claim.fingerprint,
+        from_account=sender,
+        to_account=order.to_account,
+        to_bank=order.to_bank,
+        amount=order.amount,
+        currency=order.currency,
+        narration=order.narration,
+        state=state,
+        decided_at=Now() if decided else None,
+    )
+    if decided:  # the database's clock, read back
+        transfer.refresh_from_db(fields=["decided_at"])
+    return transfer

@@ -7,3 +7,8 @@ class BankConfig(AppConfig):
     name = "ledgerline.bank"
     label = "bank"
     verbose_name = "Bank"
+
+    def ready(self) -> None:
+        from ledgerline.bank import outcomes
+
+        outcomes.register()

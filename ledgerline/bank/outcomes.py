@@ -1,0 +1,91 @@
+"""What an outcome does to the books, in the transaction that decides it.
+
+Ledger, transfer and idempotency key move together: the phone's next retry gets the final answer.
+"""
+
+from typing import TYPE_CHECKING
+
+from django.db.models.functions import Now
+
+import fulfilment as fulfilments
+import idempotency
+from ledgerline.bank import accounts, answers, errors, holds
+from ledgerline.bank.models import Account, Posting, Transfer
+from ledgerline.bank.posting import Leg, post
+from ledgerline.bank.transfers import KIND, reference_of_payment
+
+if TYPE_CHECKING:
+    from fulfilment.models import Evidence, Fulfilment
+
+
+def register() -> None:
+    """Called once, when the app is ready."""
+    handlers = fulfilments.Handlers(
+        on_fulfilled=on_fulfilled, on_failed=on_failed, on_reversed=on_reversed
+    )
+    fulfilments.register(KIND, handlers)
+
+
+def on_fulfilled(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
+    """The payee has the money: capture the hold, tell the phone 201.
+
+    Raises `CorrectionDue` for a transfer that was given up already: undoing what a client was
+    told is a correction, and that is decided by a person.
+    """
+    transfer = _locked(fulfilment)
+    if transfer.state == Transfer.State.FAILED:
+        raise errors.CorrectionDue(f"{transfer} was given up before it turned out to be paid")
+    _decide(transfer, state=Transfer.State.FULFILLED)
+    holds.capture(transfer)
+    _tell(transfer)
+
+
+def on_failed(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
+    """The payee did not get the money: release the hold, tell the phone `transfer_failed`."""
+    transfer = _locked(fulfilment)
+    _decide(transfer, state=Transfer.State.FAILED)
+    holds.release(transfer)
+    _tell(transfer)
+
+
+def on_reversed(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
+    """The money came back: a new posting. The key keeps its answer, the resource tells the truth."""
+    transfer = _locked(fulfilment)
+    moved = Transfer.objects.filter(pk=transfer.pk, state=Transfer.State.FULFILLED).update(
+        state=Transfer.State.REVERSED, reversed_at=Now()
+    )
+    _require(moved, transfer, Transfer.State.REVERSED)
+    settlement = accounts.internal(Account.Role.SETTLEMENT, currency=transfer.currency)
+    post(
+        Leg(settlement, -transfer.amount),
+        Leg(transfer.from_account, transfer.amount),
+        kind=Posting.Kind.REVERSAL,
+        transfer=transfer,
+        fact=True,
+    )
+
+
+def _locked(fulfilment: "Fulfilment") -> Transfer:
+    return (
+        Transfer.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("from_account")
+        .get(reference=reference_of_payment(fulfilment.payment_id))
+    )
+
+
+def _decide(transfer: Transfer, *, state: Transfer.State) -> None:
+    moved = Transfer.objects.filter(pk=transfer.pk, state=Transfer.State.PENDING).update(
+        state=state, decided_at=Now()
+    )
+    _require(moved, transfer, state)
+    transfer.refresh_from_db(fields=["state", "decided_at"])
+
+
+def _require(moved: int, transfer: Transfer, state: Transfer.State) -> None:
+    if not moved:
+        raise errors.BooksRefused(f"{transfer} is {transfer.state} and cannot become {state}")
+
+
+def _tell(transfer: Transfer) -> None:
+    """A key that is no longer there (0 rows) is logged by `complete` and never undoes a verdict."""
+    idempotency.complete(transfer.user_id, transfer.idempotency_key, answers.final(transfer))

@@ -1,0 +1,59 @@
+"""Fields that take what they say and nothing that merely looks like it."""
+
+import re
+from typing import Any
+
+from rest_framework import serializers
+
+from ledgerline.bank.money import LARGEST
+
+
+class MinorUnits(serializers.Field[int, int, int, Any]):
+    """A JSON integer from 1 to 9223372036854775807. No string, float, exponent or boolean."""
+
+    default_error_messages = {
+        "integer": "Must be a whole number of minor units (kobo, cents), not text and no fraction.",
+        "range": f"Must be from 1 to {LARGEST}.",
+    }
+
+    def to_internal_value(self, data: object) -> int:
+        if type(data) is not int:  # a bool is an int to Python, and never an amount
+            self.fail("integer")
+        if not 1 <= data <= LARGEST:
+            self.fail("range")
+        return data
+
+    def to_representation(self, value: int) -> int:
+        return value
+
+
+class Text(serializers.CharField):
+    """A JSON string as it is: never a number made into one, never trimmed.
+
+    NUL and lone surrogates are refused by DRF's own validators: PostgreSQL stores neither.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(trim_whitespace=False, **kwargs)
+
+    def to_internal_value(self, data: object) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return data
+
+
+class Pattern(Text):
+    """A string that matches `pattern` as a whole; ASCII digits are the only digits."""
+
+    default_error_messages = {"pattern": "Must be {what}."}
+
+    def __init__(self, pattern: str, *, what: str, **kwargs: Any) -> None:
+        self._pattern = re.compile(pattern, re.ASCII)
+        self._what = what
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
+        if not self._pattern.fullmatch(text):
+            self.fail("pattern", what=self._what)
+        return text

@@ -1,0 +1,109 @@
+"""POST and GET /v1/transfers."""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+import idempotency
+from idempotency.responses import http_response
+from ledgerline.bank import answers, transfers
+from ledgerline.bank.api import pages
+from ledgerline.bank.api.orders import OrderFields
+from ledgerline.bank.models import Transfer
+
+if TYPE_CHECKING:
+    from idempotency import Claim
+
+
+class Transfers(APIView):
+    """A customer's transfers."""
+
+    @extend_schema(
+        request=OrderFields,
+        responses={201: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT, 400: OpenApiTypes.OBJECT},
+    )
+    @idempotency.idempotent(mode="atomic", progress="progress")
+    def post(self, request: Request) -> HttpResponseBase:
+        """Pay: 201 when the money has moved, 202 when another bank still has to take it."""
+        claim: Claim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
+        order = OrderFields(data=request.data).order()
+        earlier = transfers.find(claim.reference)
+        if earlier is not None:
+            return _answer_again(earlier, claim)
+        transfer = transfers.make(order, claim=claim)
+        if transfer.state == Transfer.State.PENDING:
+            return claim.defer(http_response(answers.accepted(transfer)))
+        return http_response(answers.created(transfer))
+
+    def progress(self, request: Request, record: Any) -> idempotency.Progress:
+        """The open transfer, for the 409 that a retry gets meanwhile."""
+        transfer = transfers.find(record.reference)
+        if transfer is None:
+            return idempotency.Progress(members={}, headers={}, retry_after=1)
+        return idempotency.Progress(
+            members={"transfer_id": str(transfer.pk), "state": str(transfer.state)},
+            headers={"Location": answers.location(transfer)},
+            retry_after=answers.retry_after(transfer),
+        )
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    def get(self, request: Request) -> Response:
+        """Your transfers, newest first; `?reference=` finds the one of a key."""
+        rows = _own(request).order_by("-created_at", "-id")
+        if "reference" in request.query_params:
+            rows = rows.filter(reference=_plain(request.query_params["reference"]))
+        if "after" in request.query_params:
+            rows = _older(rows, _own(request), request.query_params["after"])
+        found, following = pages.page(rows, request=request)
+        shown = [answers.represent(transfer) for transfer in found]
+        return Response(pages.listed("transfers", shown, following=following))
+
+
+class OneTransfer(APIView):
+    """One transfer: the truth about it at this moment."""
+
+    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    def get(self, request: Request, pk: UUID) -> Response:
+        """Yours only; anybody else's is not found."""
+        transfer = _own(request).filter(pk=pk).first()
+        if transfer is None:
+            raise Http404
+        return Response(answers.represent(transfer))
+
+
+def _answer_again(earlier: Transfer, claim: "Claim") -> HttpResponseBase:
+    """The key's row is gone, the transfer is not: its answer, never a second payment."""
+    if earlier.state != Transfer.State.PENDING:
+        raise idempotency.AlreadyApplied(answers.final(earlier), earlier.request_hash)
+    if earlier.request_hash != claim.fingerprint:
+        raise idempotency.AlreadyApplied(answers.accepted(earlier), earlier.request_hash)
+    return claim.defer(http_response(answers.accepted(earlier)))
+
+
+def _own(request: Request) -> QuerySet[Transfer]:
+    return Transfer.objects.filter(user=request.user.pk).select_related("from_account")
+
+
+def _older(rows: QuerySet[Transfer], own: QuerySet[Transfer], after: str) -> QuerySet[Transfer]:
+    try:
+        last = own.filter(pk=UUID(after)).first()
+    except ValueError:
+        last = None
+    if last is None:
+        raise pages.bad_after()
+    return rows.filter(
+        Q(created_at__lt=last.created_at) | Q(created_at=last.created_at, id__lt=last.pk)
+    )
+
+
+def _plain(text: str) -> str:
+    """Without NUL, which PostgreSQL refuses in a comparison: such a reference exists nowhere."""
+    return text.replace("\x00", "\ufffd")

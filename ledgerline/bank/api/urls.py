@@ -1,0 +1,15 @@
+"""The bank's part of /v1/."""
+
+from django.urls import path
+
+from ledgerline.bank.api.accounts import Accounts, Entries
+from ledgerline.bank.api.transfers import OneTransfer, Transfers
+
+app_name = "bank"
+
+urlpatterns = [
+    path("transfers", Transfers.as_view(), name="transfers"),
+    path("transfers/<uuid:pk>", OneTransfer.as_view(), name="transfer"),
+    path("accounts", Accounts.as_view(), name="accounts"),
+    path("accounts/<str:number>/entries", Entries.as_view(), name="entries"),
+]

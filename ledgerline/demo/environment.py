@@ -48,7 +48,7 @@ def for_processes(urls: Mapping[str, str], keys: Secrets, *, sandbox_url: str) -
     return (
         SHORT_TIMES
         | inherited
-        | urls
+        | dict(urls)
         | {
             "DJANGO_SETTINGS_MODULE": "ledgerline.settings",
             "SECRET_KEY": keys.secret_key,

@@ -1,5 +1,7 @@
 """Servers that the environment gives are looked at before anything is started."""
 
+from typing import LiteralString
+
 import psycopg
 import redis
 from redis.exceptions import RedisError
@@ -75,8 +77,8 @@ def _check_contents(connection: psycopg.Connection) -> None:
         )
 
 
-def _number(connection: psycopg.Connection, statement: str) -> int:
-    row = connection.execute(statement).fetchone()  # type: ignore[call-overload]  # constants above
+def _number(connection: psycopg.Connection, statement: LiteralString) -> int:
+    row = connection.execute(statement).fetchone()
     return int(row[0] or 0) if row else 0
 
 

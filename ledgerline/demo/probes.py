@@ -19,8 +19,8 @@ def answers(url: str) -> bool:
 
 def worker_answers(node: str, *, broker_url: str) -> bool:
     """Whether the Celery worker of this name answers a ping sent through the broker."""
-    app.conf.broker_url = broker_url  # this process read its settings before the broker ran
     try:
-        return bool(app.control.ping(destination=[node], timeout=1.0))
+        with app.connection_for_write(broker_url) as connection:
+            return bool(app.control.ping(destination=[node], timeout=1.0, connection=connection))
     except OSError:  # kombu's connection errors too
         return False

@@ -33,12 +33,12 @@ def run(folder: Path, *, port: int | None, say: Say) -> None:
         report.remove(folder)
         given.check()
         _forget_old_logs(folder)
-        say("Starting PostgreSQL and Valkey …")
+        say("Starting PostgreSQL and Valkey ...")
         servers = embedded.start(folder)
         try:
             _run(servers, folder, port, say)
         except Stopped:
-            say("Stopping …")
+            say("Stopping ...")
         finally:
             _undisturbed(lambda: _stop(servers, folder))
         say("Stopped. The data stay in the folder for the next start.")
@@ -49,12 +49,12 @@ def _run(servers: Servers, folder: Path, port: int | None, say: Say) -> None:
     urls = embedded.given() | dict(servers.urls())
     settings = environment.for_processes(urls, keys, sandbox_url="")
     with processes.listening_socket(port) as listener:
-        say("Laying out the database and its first customers …")
+        say("Laying out the database and its first customers ...")
         seeded = prepare.in_a_process(settings)
         books = folder / oracle.books_name(urls["DATABASE_URL"])
         sandbox_url = processes.start_provider(servers.children, folder, books, settings)
         settings["SANDBOX_URL"] = sandbox_url
-        say("Starting web server, worker and beat …")
+        say("Starting web server, worker and beat ...")
         processes.start_service(servers.children, folder, settings, listener)
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         facts = Facts(base_url, sandbox_url, urls, seeded["users"], seeded["staff"], keys)

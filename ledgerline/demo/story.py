@@ -39,7 +39,7 @@ class Story:
             self.close()
             return []
         more = len(lines) - AT_ONCE
-        return [*lines[:AT_ONCE], *([f"… and {more} more."] if more > 0 else [])]
+        return [*lines[:AT_ONCE], *([f"... and {more} more."] if more > 0 else [])]
 
     def close(self) -> None:
         """Drop the connection; the next call opens another."""
@@ -54,7 +54,7 @@ class Story:
         if since["time"] is None:
             return
         for row in self._rows(MOVES, since):
-            yield f"payment {row['reference'][:8]}… is {_state(row['after'])} ({row['actor']}: {row['reason']})"
+            yield f"payment {row['reference'][:8]}... is {_state(row['after'])} ({row['actor']}: {row['reason']})"
         for row in self._rows(OPENED, since):
             yield f"case {row['id']} opened ({row['reason'].replace('_', ' ')}): somebody has to look at it"
         for row in self._rows(CLOSED, since):

@@ -71,7 +71,7 @@ def _works(folder: Path, *arguments: str) -> bool:
 def _make_anew(folder: Path) -> None:
     if folder.exists() and not (folder / "pyvenv.cfg").exists():
         raise CannotInstall(
-            f"{folder} is there and is no virtual environment. Name another folder: make VENV=…"
+            f"{folder} is there and is no virtual environment. Name another folder: make VENV=..."
         )
     print(f"Making a virtual environment in {folder} ...", flush=True)
     shutil.rmtree(folder, ignore_errors=True)

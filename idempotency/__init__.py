@@ -1,0 +1,52 @@
+"""One request, applied once: the Idempotency-Key contract for Django and REST framework.
+
+Importing the package needs neither ready apps nor REST framework: names are loaded when used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from idempotency.claims import Claim
+    from idempotency.completion import complete
+    from idempotency.contract import Answer, Progress, Record
+    from idempotency.decorators import idempotent
+    from idempotency.errors import AlreadyApplied, Refusal, Transient
+    from idempotency.key import reference_of
+    from idempotency.problems import ProblemKind, problem
+
+__all__ = [
+    "AlreadyApplied",
+    "Answer",
+    "Claim",
+    "ProblemKind",
+    "Progress",
+    "Record",
+    "Refusal",
+    "Transient",
+    "complete",
+    "idempotent",
+    "problem",
+    "reference_of",
+]
+
+_HOMES = {
+    "AlreadyApplied": "errors",
+    "Answer": "contract",
+    "Claim": "claims",
+    "ProblemKind": "problems",
+    "Progress": "contract",
+    "Record": "contract",
+    "Refusal": "errors",
+    "Transient": "errors",
+    "complete": "completion",
+    "idempotent": "decorators",
+    "problem": "problems",
+    "reference_of": "key",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,131 @@
+"""What can go wrong, as sentences. Pure: no Django, no I/O.
+
+The docstring of an error is the sentence a person reads; a class may say it shorter in `title`.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from idempotency.contract import Answer
+
+
+class IdempotencyError(Exception):
+    """Something about an idempotent request went wrong."""
+
+
+class Stated(IdempotencyError):
+    """An error that is also an answer: it has a status, a code and advice for the next try."""
+
+    status: ClassVar[int] = 400
+    code: ClassVar[str]
+    retry: ClassVar[str] = "new_key"  # same_key | new_key | after | never
+    safe_new_key: ClassVar[bool] = True
+    title: ClassVar[str] = ""
+
+    def __init__(self, detail: str | None = None, **members: Any) -> None:
+        super().__init__(detail or self.sentence())
+        self.detail = detail
+        self.members: Mapping[str, Any] = members
+
+    def answer(self) -> "Answer":
+        """This error as application/problem+json."""
+        from idempotency import problems  # settings are needed only once something is answered
+
+        return problems.of_error(self)
+
+    @classmethod
+    def sentence(cls) -> str:
+        """The title, or the first line of the docstring."""
+        return cls.title or (cls.__doc__ or cls.__name__).strip().splitlines()[0]
+
+
+class KeyMissing(Stated):
+    """This request needs an Idempotency-Key header."""
+
+    code = "key_missing"
+
+
+class KeyInvalid(Stated):
+    """The Idempotency-Key header cannot be read as one key."""
+
+    code = "key_invalid"
+
+
+class BodyInvalid(Stated):
+    """The body of the request cannot be read."""
+
+    code = "body_invalid"
+    retry = "same_key"
+
+
+class BodyTooLarge(Stated):
+    """The body of the request is larger than this service accepts with a key."""
+
+    status = 413
+    code = "body_too_large"
+    retry = "never"
+
+
+class Unauthenticated(Stated):
+    """A key belongs to somebody, and this request does not say to whom."""
+
+    status = 401
+    code = "unauthenticated"
+    retry = "same_key"
+
+
+class KeyReused(Stated):
+    """This key was used for a different request."""
+
+    status = 422
+    code = "key_reused"
+    safe_new_key = False  # the earlier request may have been applied: look at it first
+
+
+class Refusal(Stated):
+    """The request was understood and refused.
+
+    Raised by a handler: its own writes are undone, the answer is stored, and every retry gets it.
+    Subclass it with `status`, `code` and a docstring; keyword arguments become members of the body.
+    """
+
+    code = "refused"
+
+
+class Transient(Stated):
+    """This cannot be done right now; nothing happened.
+
+    Raised by a handler: everything is rolled back, nothing is stored, the same key may try again.
+    `retry_after` is in whole seconds.
+    """
+
+    status = 503
+    code = "unavailable"
+    retry = "same_key"
+    safe_new_key = False  # a new key is a new payment once the first one has gone through
+
+    def __init__(self, detail: str | None = None, *, retry_after: int = 1, **members: Any) -> None:
+        super().__init__(detail, **members)
+        self.retry_after = max(1, retry_after)
+
+
+class Unavailable(Transient):
+    """The database did not answer in time; nothing is known to have happened."""
+
+
+class AlreadyApplied(IdempotencyError):
+    """The request was applied before, under a key whose row is no longer kept.
+
+    Raised by a handler that finds its reference on record: with the same `fingerprint` the `answer`
+    is stored again and sent with the marker of a replay, with another one the key was reused.
+    """
+
+    def __init__(self, answer: "Answer", fingerprint: str) -> None:
+        super().__init__(self.__doc__)
+        self.answer = answer
+        self.fingerprint = fingerprint
+
+
+class ClaimLost(IdempotencyError):
+    """The claim of this transaction was finished by somebody else; its work is rolled back."""

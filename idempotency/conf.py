@@ -1,0 +1,60 @@
+"""The settings of this app: the dict IDEMPOTENCY, with defaults that hold in production."""
+
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.core.signals import setting_changed
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting in small letters; IDEMPOTENCY spells them in capitals."""
+
+    cache: str | None = None  # alias in CACHES; None answers every replay from PostgreSQL
+    cache_ttl: timedelta = timedelta(hours=24)
+    scope: str = "idempotency.claims.authenticated_user"  # callable: request -> identity or None
+    database: str = "default"  # alias of the guarded views' business rows
+    problem_base_url: str = "/problems/"
+    max_request_bytes: int = 1024 * 1024
+    max_response_bytes: int = 1024 * 1024
+    # Stored with an answer and sent with its replay; all other headers are the first answer's own.
+    headers: tuple[str, ...] = (
+        "Content-Type",
+        "Content-Encoding",
+        "Content-Language",
+        "Content-Disposition",
+        "Content-Location",
+        "ETag",
+        "Last-Modified",
+        "Link",
+        "Location",
+        "Preference-Applied",
+        "Retry-After",
+        "Vary",
+    )
+    breaker: timedelta = timedelta(seconds=5)  # how long a cache that failed is left alone
+    # These bound how long a stopped process can hold a key; they apply to a claim's transaction.
+    statement_timeout: timedelta = timedelta(seconds=10)
+    lock_timeout: timedelta = timedelta(seconds=3)
+    idle_timeout: timedelta = timedelta(seconds=15)
+
+
+NAMES = frozenset(field.name.upper() for field in fields(Settings))
+
+
+@cache
+def current() -> Settings:
+    """The settings in force. Unknown names are left to the system check, which explains them."""
+    given: dict[str, Any] = getattr(settings, "IDEMPOTENCY", {})
+    return Settings(**{name.lower(): value for name, value in given.items() if name in NAMES})
+
+
+def _forget(*, setting: str, **_: object) -> None:
+    if setting == "IDEMPOTENCY":
+        current.cache_clear()
+
+
+setting_changed.connect(_forget, dispatch_uid="idempotency.conf")

@@ -1,0 +1,75 @@
+"""The body of a request, taken once and before any parser, for the fingerprint."""
+
+from io import BytesIO
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
+from django.core.files.uploadhandler import load_handler
+from django.http import HttpRequest, RawPostDataException
+from django.http.multipartparser import MultiPartParser, MultiPartParserError
+
+from idempotency import conf
+from idempotency.errors import BodyInvalid, BodyTooLarge
+from idempotency.fingerprint import Part
+
+
+def read(request: HttpRequest) -> bytes | list[Part]:
+    """The raw body, or the parts of a multipart one; whatever parses later finds it untouched.
+
+    Raises BodyTooLarge above MAX_REQUEST_BYTES and BodyInvalid for a broken multipart body.
+    """
+    limit = conf.current().max_request_bytes
+    if _length(request) > limit:
+        raise BodyTooLarge(f"At most {limit} bytes are accepted with an Idempotency-Key.")
+    _take_chunks(request, limit)
+    multipart = (request.content_type or "").startswith("multipart/")
+    try:
+        return _parts(request) if multipart else request.body
+    except (MultiPartParserError, TooManyFilesSent) as error:
+        raise BodyInvalid("The multipart body cannot be taken apart.") from error
+    except RequestDataTooBig as error:
+        raise BodyTooLarge from error
+
+
+def _length(request: HttpRequest) -> int:
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or 0)
+    except ValueError:
+        return 0
+
+
+def _take_chunks(request: Any, limit: int) -> None:
+    """Read a body that came without a length; Django would take it for an empty one."""
+    stream = request.META.get("wsgi.input")
+    chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
+    if not chunked or request.META.get("CONTENT_LENGTH") or stream is None:
+        return
+    body = stream.read(limit + 1)
+    if len(body) > limit:
+        raise BodyTooLarge(f"At most {limit} bytes are accepted with an Idempotency-Key.")
+    request._body = body  # noqa: SLF001  where Django itself keeps a body that was read
+    request._read_started = True  # noqa: SLF001
+    request.META["CONTENT_LENGTH"] = str(len(body))  # REST framework parses nothing without it
+
+
+def _parts(request: HttpRequest) -> list[Part]:
+    try:
+        fields, files = _parsed(request)
+    except RawPostDataException:  # the CSRF check has parsed the form already
+        fields, files = request.POST, request.FILES
+    parts = [Part(name, _bytes(value)) for name, values in fields.lists() for value in values]
+    for name, uploads in files.lists():
+        for upload in uploads:
+            parts.append(Part(name, upload.read(), upload.name or "", upload.content_type or ""))
+            upload.seek(0)
+    return parts
+
+
+def _parsed(request: HttpRequest) -> tuple[Any, Any]:
+    handlers = [load_handler(path, request) for path in settings.FILE_UPLOAD_HANDLERS]
+    return MultiPartParser(request.META, BytesIO(request.body), handlers, request.encoding).parse()
+
+
+def _bytes(value: str) -> bytes:
+    return value.encode("utf-8", "surrogatepass")

@@ -1,0 +1,82 @@
+"""The claim that a handler runs under: whose request it is, which key names it, what was asked."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.module_loading import import_string
+
+from idempotency import bodies, conf, fingerprint
+from idempotency import key as keys
+from idempotency.errors import KeyMissing, Unauthenticated
+
+log = logging.getLogger("idempotency")
+
+R = TypeVar("R", bound=HttpResponseBase)
+
+
+@dataclass(slots=True)
+class Claim:
+    """`request.idempotency` inside a guarded handler."""
+
+    scope: UUID
+    key: str
+    operation: str
+    fingerprint: str
+    deferred: HttpResponseBase | None = field(default=None, repr=False)
+
+    @property
+    def reference(self) -> str:
+        """The stable public name of what this key asks for: 32 hex, the same on every retry."""
+        return keys.reference_of(self.scope, self.key)
+
+    def defer(self, response: R) -> R:
+        """Leave the outcome open: return what this returns, as the handler's provisional answer.
+
+        The business rows commit, the key stays in progress without a lease and is never taken
+        over, the answer is not stored. Whoever learns the outcome calls `idempotency.complete()`.
+        """
+        self.deferred = response
+        return response
+
+
+def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> Claim | None:
+    """The claim that a request makes; None if it has no key and needs none.
+
+    Raises the error that the client gets: KeyMissing, KeyInvalid, BodyTooLarge, BodyInvalid or
+    Unauthenticated. Nothing is stored here.
+    """
+    try:
+        key = keys.parse(http.META.get("HTTP_IDEMPOTENCY_KEY"))
+    except KeyMissing:
+        if required:
+            raise
+        log.info("request without a key", extra={"action": "key_absent", "operation": operation})
+        return None
+    return Claim(_scope(request), key, operation, _fingerprint(http))
+
+
+def authenticated_user(request: Any) -> object:
+    """The default SCOPE: the primary key of the authenticated user, or None."""
+    user = getattr(request, "user", None)
+    return user.pk if user is not None and user.is_authenticated else None
+
+
+def _scope(request: Any) -> UUID:
+    identity = import_string(conf.current().scope)(request)
+    if identity is None:  # one bucket for everybody unknown would hand out strangers' answers
+        raise Unauthenticated
+    return keys.scope_of(identity)
+
+
+def _fingerprint(http: HttpRequest) -> str:
+    return fingerprint.of_request(
+        method=http.method or "",
+        path=http.path,
+        query=http.META.get("QUERY_STRING", ""),
+        content_type=http.META.get("CONTENT_TYPE", ""),
+        body=bodies.read(http),
+    )

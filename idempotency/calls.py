@@ -1,0 +1,81 @@
+"""One call of a guarded handler, as plain Django sees it; `drf.py` adds REST framework's view of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import (
+    BadRequest,
+    PermissionDenied,
+    SuspiciousOperation,
+    ValidationError,
+)
+from django.core.handlers.exception import response_for_exception
+from django.http import Http404, HttpRequest
+from django.http.multipartparser import MultiPartParserError
+from django.http.response import HttpResponseBase
+
+from idempotency.claims import Claim
+
+
+@dataclass(slots=True)
+class Call:
+    """A handler with its arguments bound, and what renders its answers and exceptions."""
+
+    request: Any  # what the handler was given: Django's request, or REST framework's around it
+    handler: Callable[[], HttpResponseBase]
+    view: Any = None  # the view instance, where there is one
+
+    # Raised, these say that the input could not be read: nothing was decided.
+    unreadable: tuple[type[Exception], ...] = (
+        BadRequest,
+        SuspiciousOperation,
+        MultiPartParserError,
+        ValidationError,
+    )
+
+    @property
+    def http(self) -> HttpRequest:
+        """Django's own request."""
+        request: HttpRequest = self.request
+        return request
+
+    def bind(self, claim: Claim | None) -> None:
+        """Show the claim to the handler as `request.idempotency`."""
+        self.request.idempotency = claim
+
+    def run(self) -> HttpResponseBase:
+        """The handler's answer with its final bytes; raises whatever the handler raises."""
+        return self.rendered(self.handler())
+
+    def explain(self, error: Exception) -> HttpResponseBase:
+        """The answer for an exception that the view knows; raises the exception again if not."""
+        if isinstance(error, Http404 | PermissionDenied):
+            return response_for_exception(self.http, error)
+        raise error
+
+    def rendered(self, response: HttpResponseBase) -> HttpResponseBase:
+        """The response with its bytes: a template response renders late, and must do so once."""
+        render = getattr(response, "render", None)
+        return response if render is None else render()
+
+
+def of(arguments: tuple[Any, ...], keywords: dict[str, Any], handler: Callable[..., Any]) -> Call:
+    """The call of a function `(request, …)` or a method `(self, request, …)`, in either framework."""
+    is_function = _is_request(arguments[0])
+    request = arguments[0] if is_function else arguments[1]
+    view = None if is_function else arguments[0]
+
+    def bound() -> HttpResponseBase:
+        response: HttpResponseBase = handler(*arguments, **keywords)
+        return response
+
+    if hasattr(request, "parser_context"):
+        from idempotency.drf import RestCall  # the base needs no REST framework
+
+        return RestCall(request, bound, request.parser_context["view"])
+    return Call(request, bound, view)
+
+
+def _is_request(candidate: Any) -> bool:
+    return isinstance(candidate, HttpRequest) or hasattr(candidate, "parser_context")

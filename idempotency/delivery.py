@@ -1,0 +1,117 @@
+"""What was decided, as the response that leaves."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from django.http.response import HttpResponseBase
+
+from idempotency import cache, problems, responses
+from idempotency.atomic import Ending, Provisional, RolledBack, Settled
+from idempotency.calls import Call
+from idempotency.claims import Claim
+from idempotency.contract import (
+    Answer,
+    Decision,
+    Deferred,
+    Expired,
+    Held,
+    InProgress,
+    Progress,
+    Record,
+    Replay,
+    Reused,
+)
+
+log = logging.getLogger("idempotency")
+
+_HELD_CHECK = 5  # seconds: staff or the sweep need longer, and each retry is one cheap read
+
+
+def send(
+    decided: Ending | Decision,
+    *,
+    call: Call,
+    claim: Claim | None,
+    progress: str | Callable[..., Progress] | None,
+    slot: cache.Slot | None = None,
+) -> HttpResponseBase:
+    """The response for what was decided; final answers go to the cache's `slot` once they are sent."""
+    if isinstance(decided, Settled | Provisional | RolledBack):
+        action, response = _ended(decided, slot)
+    else:
+        action, response = _standing(decided, call, progress, slot)
+    responses.expose(response, call.http)
+    _log(action, response, claim)
+    return response
+
+
+def _ended(ending: Ending, slot: cache.Slot | None) -> tuple[str, HttpResponseBase]:
+    """This request ran the handler."""
+    match ending:
+        case Settled(captured, replayed):
+            action = "replayed" if replayed else "settled"
+            return action, _kept(captured.response, captured.answer, slot)
+        case Provisional(response):
+            return "deferred", response
+        case RolledBack(response):
+            return "rolled_back", response
+        case _:
+            assert_never(ending)
+
+
+def _standing(
+    decision: Decision,
+    call: Call,
+    progress: str | Callable[..., Progress] | None,
+    slot: cache.Slot | None,
+) -> tuple[str, HttpResponseBase]:
+    """Another request stands in the way, or has the answer already."""
+    match decision:
+        case Replay(answer):
+            return "replayed", _kept(responses.respond(answer, replayed=True), answer, slot)
+        case Reused():
+            return "key_reused", responses.respond(problems.problem("key_reused"))
+        case InProgress(seconds):
+            return "in_progress", _later("in_progress", Progress(retry_after=seconds))
+        case Deferred(record):
+            return "in_progress", _later("in_progress", _told(call, progress, record))
+        case Expired():
+            return "in_progress", _later("in_progress", Progress())
+        case Held():
+            return "held", _later("outcome_unknown", Progress(retry_after=_HELD_CHECK))
+        case _:
+            assert_never(decision)
+
+
+def _kept(response: HttpResponseBase, answer: Answer, slot: cache.Slot | None) -> HttpResponseBase:
+    if slot is not None and isinstance(response, responses.AnswerResponse):
+        response.after_sent = lambda: slot.put(answer)
+    return response
+
+
+def _later(code: str, progress: Progress) -> HttpResponseBase:
+    headers = {**progress.headers, "Retry-After": str(max(1, progress.retry_after))}
+    return responses.respond(problems.problem(code, headers=headers.items(), **progress.members))
+
+
+def _told(call: Call, progress: str | Callable[..., Progress] | None, record: Record) -> Progress:
+    """The view's own description of the open operation; a name is looked up on the view."""
+    if progress is None:
+        return Progress()
+    tell: Any = progress
+    told: Progress = (
+        getattr(call.view, progress)(call.request, record)
+        if isinstance(progress, str)
+        else tell(call.request, record)
+    )
+    return told
+
+
+def _log(action: str, response: HttpResponseBase, claim: Claim | None) -> None:
+    about = {} if claim is None else {"operation": claim.operation, "reference": claim.reference}
+    log.info(
+        "idempotent request %s",
+        action,
+        extra={"action": action, "status": response.status_code} | about,
+    )

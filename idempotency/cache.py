@@ -1,0 +1,90 @@
+"""A cache of finished answers. It never decides: without it the same answers come, a little slower."""
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.core.cache import caches
+from django.db import DatabaseError, InterfaceError
+
+from idempotency import conf, timeline
+from idempotency.claims import Claim
+from idempotency.contract import Answer, Replay, Reused
+
+log = logging.getLogger("idempotency")
+
+T = TypeVar("T")
+
+_asleep_until = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The place of one key's answer, named before the claim: on a lost timeline it is never read."""
+
+    name: str
+    key: str
+    fingerprint: str
+
+    def get(self, fingerprint: str) -> Replay | Reused | None:
+        """What the cache knows about the key; None if it knows nothing or cannot be asked."""
+        found = _ask(lambda cache: cache.get(self.name))
+        entry = _unpacked(found) if isinstance(found, bytes) else None
+        if entry is None or entry[0] != self.key:
+            return None
+        return Replay(entry[2]) if entry[1] == fingerprint else Reused()
+
+    def put(self, answer: Answer) -> None:
+        """Remember a final answer, unless it invites a new key: that one may still be corrected."""
+        if not answer.invites_new_key:
+            packed = _packed(self.key, self.fingerprint, answer)
+            seconds = conf.current().cache_ttl.total_seconds()
+            _ask(lambda cache: cache.set(self.name, packed, timeout=seconds))
+
+
+def slot(claim: Claim) -> Slot | None:
+    """The claim's place in the cache; None without a cache or while it is left alone."""
+    return slot_of(claim.scope, claim.key, claim.fingerprint)
+
+
+def slot_of(scope: UUID, key: str, fingerprint: str) -> Slot | None:
+    """As `slot`, for whoever has no claim."""
+    if conf.current().cache is None or time.monotonic() < _asleep_until:
+        return None
+    try:
+        return Slot(f"idem:{timeline.current()}:{scope}:{key}", key, fingerprint)
+    except (DatabaseError, InterfaceError):
+        return None  # the claim will meet the same outage and say so
+
+
+def _ask(question: Callable[[Any], T]) -> T | None:
+    """Ask the cache; after an error of any kind it is left alone for BREAKER seconds."""
+    global _asleep_until
+    alias = conf.current().cache
+    if alias is None or time.monotonic() < _asleep_until:
+        return None
+    try:
+        return question(caches[alias])
+    except Exception:
+        _asleep_until = time.monotonic() + conf.current().breaker.total_seconds()
+        log.warning("answer cache left alone", extra={"action": "cache_skipped"}, exc_info=True)
+        return None
+
+
+def _packed(key: str, fingerprint: str, answer: Answer) -> bytes:
+    """Plain data: one line of JSON, then the body as it is."""
+    head = [key, fingerprint, answer.status, answer.headers]
+    return json.dumps(head, separators=(",", ":")).encode() + b"\n" + answer.body
+
+
+def _unpacked(packed: bytes) -> tuple[str, str, Answer] | None:
+    head, _, body = packed.partition(b"\n")
+    try:
+        key, fingerprint, status, headers = json.loads(head)
+        return key, fingerprint, Answer(status, tuple((n, v) for n, v in headers), body)
+    except (ValueError, TypeError):
+        return None  # written by another release

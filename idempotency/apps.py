@@ -1,8 +1,17 @@
 """The `idempotency` app."""
 
 from django.apps import AppConfig
+from django.core import checks
 
 
 class IdempotencyConfig(AppConfig):
+    """Registers the app's system checks."""
+
     name = "idempotency"
     verbose_name = "Idempotency"
+
+    def ready(self) -> None:
+        """Called once by Django when every app is loaded."""
+        from idempotency.checks import check_settings
+
+        checks.register(check_settings)

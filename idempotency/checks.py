@@ -1,0 +1,84 @@
+"""System checks: what would break the contract is refused at start, with a remedy."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
+from django.utils.module_loading import import_string
+
+from idempotency import conf
+
+
+def check_settings(**_: object) -> Sequence[CheckMessage]:
+    """Every mistake in IDEMPOTENCY and in the database it names."""
+    return [*_unknown_names(), *_scope(), *_cache(), *_database()]
+
+
+def _unknown_names() -> Iterator[CheckMessage]:
+    for name in sorted(set(getattr(settings, "IDEMPOTENCY", {})) - conf.NAMES):
+        yield Error(
+            f"IDEMPOTENCY has no setting {name!r}.",
+            hint=f"Known are: {', '.join(sorted(conf.NAMES))}.",
+            id="idempotency.E001",
+        )
+
+
+def _scope() -> Iterator[CheckMessage]:
+    path = conf.current().scope
+    try:
+        usable = callable(import_string(path))
+    except ImportError:
+        usable = False
+    if not usable:
+        yield Error(
+            f"IDEMPOTENCY['SCOPE'] is {path!r}, which cannot be imported or called.",
+            hint="Name a function that takes the request and returns whose key it is, or None.",
+            id="idempotency.E002",
+        )
+
+
+def _cache() -> Iterator[CheckMessage]:
+    alias = conf.current().cache
+    if alias is not None and alias not in settings.CACHES:
+        yield Error(
+            f"IDEMPOTENCY['CACHE'] names {alias!r}, which is not in CACHES.",
+            hint="Name an alias of CACHES, or None to answer every replay from PostgreSQL.",
+            id="idempotency.E003",
+        )
+
+
+def _database() -> Iterator[CheckMessage]:
+    alias = conf.current().database
+    database: dict[str, Any] = settings.DATABASES.get(alias, {})
+    if "postgresql" not in database.get("ENGINE", "") and "postgis" not in database.get(
+        "ENGINE", ""
+    ):
+        yield Error(
+            f"IDEMPOTENCY['DATABASE'] names {alias!r}, which is not a PostgreSQL database.",
+            hint="The guarantees are PostgreSQL's; name the alias of the business rows.",
+            id="idempotency.E004",
+        )
+    if database.get("ATOMIC_REQUESTS"):
+        yield Error(
+            f"ATOMIC_REQUESTS is on for {alias!r}, so a guarded view cannot own its transaction.",
+            hint="Turn it off and put transaction.atomic on the views that need it.",
+            id="idempotency.E005",
+        )
+    yield from _isolation(alias, database.get("OPTIONS", {}))
+
+
+def _isolation(alias: str, options: dict[str, Any]) -> Iterator[CheckMessage]:
+    level = options.get("isolation_level")
+    text = str(options.get("options", "")).replace("\\ ", " ").lower()
+    in_text = "default_transaction_isolation" in text and "read committed" not in text
+    if in_text or (level is not None and int(level) != _READ_COMMITTED):
+        yield Error(
+            f"The database {alias!r} does not run at READ COMMITTED.",
+            hint="Remove the isolation level: a claim that fails must see in its next statement "
+            "the row that made it fail.",
+            id="idempotency.E006",
+        )
+
+
+_READ_COMMITTED = 2  # psycopg.IsolationLevel.READ_COMMITTED

@@ -7,13 +7,20 @@ what is missing is started.
 import atexit
 import os
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
 
-def pytest_load_initial_conftests() -> None:
-    """Runs before pytest-django sets Django up."""
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None, object, object]:
+    """Around the other plugins' turns, so before pytest-django sets Django up."""
+    _give_servers()
+    return (yield)
+
+
+def _give_servers() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ledgerline.settings")
     from ledgerline.demo import embedded
     from ledgerline.demo.errors import DemoError

@@ -18,8 +18,8 @@ from .errors import DemoError
 DATABASE = "ledgerline"
 # No socket file: its path may be too long, and all of ours talk over TCP to the loopback interface.
 FIXED = {"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": "300"}
-# For data that is thrown away with its folder: commits need not wait for the disk.
-THROW_AWAY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# For data thrown away with their folder: commits need not reach the disk, but survive a kill.
+THROW_AWAY = {"fsync": "off", "full_page_writes": "off"}
 ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 

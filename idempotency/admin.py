@@ -1,6 +1,6 @@
 """The keys, to look at: what a caller asks about and what staff may see of it, never a body."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.contrib import admin
@@ -9,9 +9,14 @@ from django.http import HttpRequest
 
 from idempotency.models import KeyListing
 
+if TYPE_CHECKING:
+    _Base = admin.ModelAdmin[KeyListing]
+else:
+    _Base = admin.ModelAdmin
+
 
 @admin.register(KeyListing)
-class KeyListingAdmin(admin.ModelAdmin[KeyListing]):
+class KeyListingAdmin(_Base):
     """Read-only; found by user and by key, both through the table's primary key where possible."""
 
     list_display = ("key", "user_id", "operation", "state", "response_code", "created_at")

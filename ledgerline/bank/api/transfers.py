@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import idempotency
-from idempotency.responses import http_response
+from idempotency.responses import respond
 from ledgerline.bank import answers, transfers
 from ledgerline.bank.api import pages
 from ledgerline.bank.api.orders import OrderFields
@@ -40,8 +40,8 @@ class Transfers(APIView):
             return _answer_again(earlier, claim)
         transfer = transfers.make(order, claim=claim)
         if transfer.state == Transfer.State.PENDING:
-            return claim.defer(http_response(answers.accepted(transfer)))
-        return http_response(answers.created(transfer))
+            return claim.defer(respond(answers.accepted(transfer)))
+        return respond(answers.created(transfer))
 
     def progress(self, request: Request, record: Any) -> idempotency.Progress:
         """The open transfer, for the 409 that a retry gets meanwhile."""
@@ -85,7 +85,7 @@ def _answer_again(earlier: Transfer, claim: "Claim") -> HttpResponseBase:
         raise idempotency.AlreadyApplied(answers.final(earlier), earlier.request_hash)
     if earlier.request_hash != claim.fingerprint:
         raise idempotency.AlreadyApplied(answers.accepted(earlier), earlier.request_hash)
-    return claim.defer(http_response(answers.accepted(earlier)))
+    return claim.defer(respond(answers.accepted(earlier)))
 
 
 def _own(request: Request) -> QuerySet[Transfer]:

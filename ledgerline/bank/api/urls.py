@@ -1,6 +1,6 @@
 """The bank's part of /v1/."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from ledgerline.bank.api.accounts import Accounts, Entries
 from ledgerline.bank.api.transfers import OneTransfer, Transfers
@@ -11,5 +11,5 @@ urlpatterns = [
     path("transfers", Transfers.as_view(), name="transfers"),
     path("transfers/<uuid:pk>", OneTransfer.as_view(), name="transfer"),
     path("accounts", Accounts.as_view(), name="accounts"),
-    path("accounts/<str:number>/entries", Entries.as_view(), name="entries"),
+    re_path(r"^accounts/(?P<number>[0-9]{10})/entries\Z", Entries.as_view(), name="entries"),
 ]

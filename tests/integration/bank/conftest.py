@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import transaction
 from django.db.backends.postgresql.operations import DatabaseOperations
 
 import idempotency
@@ -57,9 +58,10 @@ def customer(name: str, *, number: str, funds: int = 0, currency: str = "NGN") -
 
 
 def fund(account: Account, amount: int) -> None:
+    funding = accounts.internal(Account.Role.FUNDING, currency=account.currency)
     if amount:
-        funding = accounts.internal(Account.Role.FUNDING, currency=account.currency)
-        post(Leg(funding, -amount), Leg(account, amount), kind=Posting.Kind.FUNDING)
+        with transaction.atomic():
+            post(Leg(funding, -amount), Leg(account, amount), kind=Posting.Kind.FUNDING)
     account.refresh_from_db()
 
 

@@ -22,7 +22,7 @@ class CannotInstall(Exception):
 
 
 def main() -> None:
-    """Exits with 2 and a sentence where it cannot."""
+    """Exits with 1 and a sentence where it cannot."""
     try:
         _require_python()
         with LOCK.open() as lock:
@@ -90,7 +90,7 @@ def _pip_install(folder: Path) -> None:
     }
     installed = subprocess.run(
         [
-            str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-input",
+            str(folder / "bin" / "python"), "-m", "pip", "install", "-qq", "--no-input",
             "--disable-pip-version-check", "--require-hashes", "--requirement", str(LOCK),
         ],
         env=environment, stdin=subprocess.DEVNULL,

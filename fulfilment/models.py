@@ -54,7 +54,9 @@ class Fulfilment(models.Model):
     )
 
     state = models.CharField(
-        max_length=24, default=State.PENDING.value, choices=[(s.value, s.replace("_", " ")) for s in State]
+        max_length=24,
+        default=State.PENDING.value,
+        choices=[(s.value, s.replace("_", " ")) for s in State],
     )
     version = models.PositiveIntegerField(
         default=0, help_text="moves so far; names the row in compare-and-set"
@@ -249,6 +251,7 @@ class CaseReason(models.TextChoices):
     """Why a person is asked."""
 
     DEADLINE = "deadline", "no answer by the deadline"
+    NOT_FOUND = "not_found", "not found, and not safe to send again"
     CANNOT_ASK = "cannot_ask", "the provider cannot be asked"
     CONFLICT = "conflict", "what was said contradicts"
     CRASHES = "crashes", "five crashes before sending"

@@ -57,7 +57,7 @@ def start(
     # ON CONFLICT DO NOTHING without a target: event, payment and reference all refuse a second.
     Fulfilment.objects.bulk_create([row], ignore_conflicts=True)
     found = _found(event_id=event_id, payment_id=payment_id)
-    transaction.on_commit(partial(_hint, found.pk), robust=True)
+    transaction.on_commit(partial(hint, found.pk), robust=True)
     return found
 
 
@@ -67,7 +67,7 @@ def _found(*, event_id: str, payment_id: str) -> Fulfilment:
     return of_payment or Fulfilment.objects.get(event_id=event_id, generation=1)
 
 
-def _hint(fulfilment_id: int) -> None:
+def hint(fulfilment_id: int) -> None:
     """Tell a worker. Only a hint: the row decides, and the poller finds what was not heard."""
     path = conf().hint
     if path is None:

@@ -1,6 +1,7 @@
 """The statements that the ORM does not say, each with its intent. All by the database's clock."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -38,12 +39,14 @@ UPDATE fulfilment_attempt
 RETURNING id
 """
 
-# Look-ups that are due, taken out of the other workers' sight for as long as asking may last.
-TAKE_DUE_LOOKUPS = """
+# The look-up that is due longest, taken out of the other workers' sight for as long as asking may
+# last. One at a time: the last of a batch would be due again before its turn.
+TAKE_DUE_LOOKUP = """
 UPDATE fulfilment SET next_check_at = clock_timestamp() + %(meanwhile)s
  WHERE id IN (SELECT id FROM fulfilment
                WHERE state = 'needs_reconciliation' AND next_check_at <= clock_timestamp()
-               ORDER BY next_check_at LIMIT %(limit)s FOR NO KEY UPDATE SKIP LOCKED)
+                 AND connector <> ALL(%(without)s)
+               ORDER BY next_check_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """
 
@@ -61,13 +64,13 @@ def lock(fulfilment_id: int) -> Fulfilment:
     return Fulfilment.objects.select_for_update(no_key=True).get(pk=fulfilment_id)
 
 
-def lock_free(**conditions: Any) -> Fulfilment | None:
-    """The row, locked, unless it is not so (any more) or somebody else works on it."""
+def lock_unless_taken(fulfilment_id: int, **conditions: Any) -> Fulfilment | None:
+    """The row, locked, unless `conditions` are not so (any more) or somebody else works on it."""
     rows = Fulfilment.objects.select_for_update(no_key=True, skip_locked=True)
-    return rows.filter(**conditions).first()
+    return rows.filter(pk=fulfilment_id, **conditions).first()
 
 
-def mark_sent(token: UUID, *, call: Any) -> bool:
+def mark_sent(token: UUID, *, call: timedelta) -> bool:
     """True: the call may be made, and everybody will know that it may have been."""
     return _changed(MARK_SENT, {"token": token, "call": call})
 
@@ -85,11 +88,16 @@ def close_expired(fulfilment_id: int) -> Attempt | None:
     return Attempt.objects.get(pk=row[0]) if row else None
 
 
-def take_due_lookups(*, meanwhile: Any, limit: int) -> list[int]:
-    """Ids of rows whose look-up is due; nobody else gets them before `meanwhile` is over."""
+def take_due_lookup(*, meanwhile: timedelta, without: Sequence[str] = ()) -> int | None:
+    """The id of a row whose look-up is due; nobody else gets it before `meanwhile` is over.
+
+    Rows of the connectors in `without` are left for later.
+    """
+    values: dict[str, Any] = {"meanwhile": meanwhile, "without": list(without)}
     with connection.cursor() as cursor:
-        cursor.execute(TAKE_DUE_LOOKUPS, {"meanwhile": meanwhile, "limit": limit})
-        return [row[0] for row in cursor.fetchall()]
+        cursor.execute(TAKE_DUE_LOOKUP, values)
+        row = cursor.fetchone()
+    return row[0] if row else None
 
 
 def _changed(statement: str, values: dict[str, Any]) -> bool:

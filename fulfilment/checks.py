@@ -1,0 +1,80 @@
+"""System checks: settings under which an effect could happen twice are refused at start."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.core.checks import CheckMessage, Error, register
+from django.utils.module_loading import import_string
+
+from fulfilment.conf import Conf, conf
+from fulfilment.connectors import registry
+
+
+@register()
+def settings_hold(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Lease, schedule, hint and connectors of the `FULFILMENT` setting."""
+    try:
+        settings = conf()
+    except (TypeError, ValueError) as error:
+        hint = "The names stand in fulfilment/conf.py."
+        return [Error(f"FULFILMENT cannot be read: {error}", hint=hint, id="fulfilment.E001")]
+    return [*_lease(settings), *_schedule(settings), *_hint(settings), *_connectors(settings)]
+
+
+def _lease(settings: Conf) -> list[CheckMessage]:
+    call = settings.total_deadline + settings.margin
+    if settings.lease > call:
+        return []
+    return [
+        Error(
+            f"FULFILMENT['LEASE'] ({settings.lease.total_seconds():g} s) must be longer than "
+            f"TOTAL_DEADLINE + MARGIN ({call.total_seconds():g} s): a slow call would be taken "
+            "for a dead worker.",
+            hint="Raise LEASE or lower TOTAL_DEADLINE.",
+            id="fulfilment.E002",
+        )
+    ]
+
+
+def _schedule(settings: Conf) -> list[CheckMessage]:
+    durations = (*settings.schedule, settings.poll_interval, settings.backoff_first)
+    if settings.schedule and all(d > timedelta(0) for d in durations) and 0 <= settings.jitter < 1:
+        return []
+    return [
+        Error(
+            "FULFILMENT['SCHEDULE'] must name at least one duration, and all durations must be "
+            "longer than nothing.",
+            hint="Leave SCHEDULE out to get the default.",
+            id="fulfilment.E003",
+        )
+    ]
+
+
+def _hint(settings: Conf) -> list[CheckMessage]:
+    if settings.hint is None:
+        return []
+    try:
+        import_string(settings.hint)
+    except ImportError as error:
+        hint = "Install the extra `celery`, or set HINT to None and run `manage.py run_sweeps`."
+        return [Error(f"FULFILMENT['HINT']: {error}", hint=hint, id="fulfilment.E004")]
+    return []
+
+
+def _connectors(settings: Conf) -> list[CheckMessage]:
+    return [error for name in settings.connectors for error in _connector(name)]
+
+
+def _connector(name: str) -> list[CheckMessage]:
+    try:
+        registry.connector(name).capabilities  # noqa: B018  # it is built from settings too
+    except Exception as error:  # noqa: BLE001  # a connector may raise anything here
+        return [
+            Error(
+                f"FULFILMENT['CONNECTORS']['{name}'] cannot be used: {error}",
+                hint="CLASS is the dotted path of the connector; the rest are its own settings.",
+                id="fulfilment.E005",
+            )
+        ]
+    return []

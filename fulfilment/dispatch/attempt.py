@@ -1,0 +1,124 @@
+"""One attempt, from the claim to the end: claim, mark, send, settle."""
+
+import logging
+import os
+import socket
+import time
+from datetime import timedelta
+
+from fulfilment import store
+from fulfilment.conf import conf
+from fulfilment.connectors import registry
+from fulfilment.connectors.base import Instruction, NotSent, Outcome, Refused, Unknown
+from fulfilment.dispatch.claim import Claimed, claim
+from fulfilment.models import Attempt, Fulfilment
+from fulfilment.reconcile import resolve
+from fulfilment.reconcile.evidence import Source, Statement, statement_of
+from fulfilment.reconcile.record import record
+from fulfilment.testing import checkpoint
+
+log = logging.getLogger(__name__)
+
+
+def run(fulfilment_id: int, *, worker: str | None = None) -> Fulfilment | None:
+    """Send the row's effect, if it is due and free. Returns the row afterwards, or None.
+
+    At most one call, and none that is not marked first. Interrupted anywhere, it leaves a row
+    that the sweeper understands.
+    """
+    claimed = claim(fulfilment_id, worker=worker or worker_name())
+    if claimed is None:
+        return None
+    checkpoint("dispatch.claimed")
+    if not mark(claimed):
+        log.warning("attempt lost before it was sent", extra=_extra("attempt_lost", claimed))
+        return None
+    checkpoint("dispatch.marked")
+    outcome = send(claimed)
+    checkpoint("dispatch.answered")
+    return settle(claimed, outcome)
+
+
+def mark(claimed: Claimed) -> bool:
+    """Commit that a call is about to be made; False: it must not be made."""
+    return store.mark_sent(claimed.attempt.token, call=_call())
+
+
+def send(claimed: Claimed) -> Outcome:
+    """Make the call, outside any transaction. Never raises: what cannot be told is `Unknown`."""
+    settings = conf()
+    try:
+        connector = registry.connector(claimed.fulfilment.connector)
+    except Exception as error:
+        log.exception("connector cannot be built", extra=_extra("connector_broken", claimed))
+        return NotSent(reason=f"the connector cannot be built: {type(error).__name__}")
+    # A worker may have been paused since the mark. Its lease, by its own steady clock, must
+    # still cover the whole call, or somebody else may act on "it is over".
+    if time.monotonic() > claimed.begun + (settings.lease - _call()).total_seconds():
+        return NotSent(reason="the worker woke up too late to call")
+    try:
+        return connector.send(_instruction(claimed.fulfilment, deadline=settings.total_deadline))
+    except Exception as error:
+        log.exception("connector raised", extra=_extra("connector_raised", claimed))
+        return Unknown(reason=f"the connector raised {type(error).__name__}")
+
+
+def settle(claimed: Claimed, outcome: Outcome) -> Fulfilment | None:
+    """Keep the answer, then end the attempt with it and judge the row.
+
+    With a dead token nothing is decided here: the answer is evidence like any other.
+    """
+    statement = statement_of(outcome)
+    evidence = record(
+        claimed.fulfilment,
+        statement,
+        source=Source.RESPONSE,
+        actor=claimed.attempt.worker,
+        attempt=claimed.attempt,
+    )
+    if isinstance(outcome, Refused):
+        log.error("the provider refuses us", extra=_extra("refused_by_provider", claimed))
+
+    def close(row: Fulfilment) -> Attempt | None:
+        alive = store.close(claimed.attempt.token, outcome=_word(statement))
+        return claimed.attempt if alive else None
+
+    row = resolve.leave_dispatching(
+        claimed.fulfilment.pk, close=close, actor=claimed.attempt.worker, news=[evidence.pk]
+    )
+    if row is None:
+        log.warning("the answer came after we gave up", extra=_extra("answer_late", claimed))
+        row = resolve.resolve(claimed.fulfilment.pk, news=[evidence.pk])
+    return row
+
+
+def worker_name() -> str:
+    """Who acts, for the journal."""
+    return f"worker:{socket.gethostname()}:{os.getpid()}"[:128]
+
+
+def _instruction(row: Fulfilment, *, deadline: timedelta) -> Instruction:
+    return Instruction(
+        reference=row.reference,
+        amount=row.amount,
+        currency=row.currency,
+        instruction=row.instruction,
+        deadline=deadline,
+    )
+
+
+def _call() -> timedelta:
+    """How much of the lease a call must find in front of it."""
+    return conf().total_deadline + conf().margin
+
+
+def _word(statement: Statement) -> str:
+    return statement.finding.value
+
+
+def _extra(action: str, claimed: Claimed) -> dict[str, object]:
+    return {
+        "action": action,
+        "reference": claimed.fulfilment.reference,
+        "attempt": claimed.attempt.number,
+    }

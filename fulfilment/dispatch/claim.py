@@ -1,0 +1,64 @@
+"""Takes a due row for one worker: a new attempt, with its own token and a lease."""
+
+import time
+from dataclasses import dataclass
+from uuid import uuid4
+
+from django.db import transaction
+
+from fulfilment import store, transitions
+from fulfilment.conf import conf
+from fulfilment.models import Attempt, Fulfilment
+from fulfilment.reconcile import policy, resolve
+from fulfilment.reconcile.reading import situation_of
+from fulfilment.states import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """One row in one worker's hands, until the lease is over or the token is dead."""
+
+    fulfilment: Fulfilment
+    attempt: Attempt
+    begun: float  # monotonic, before the lease began: by this clock the lease ends no later
+
+
+def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
+    """Claim the row, committed; None where it is not due or another worker has it.
+
+    Whoever asks more than once, or for a row that is long settled, gets None: a message is only
+    a hint.
+    """
+    begun = time.monotonic()
+    with transaction.atomic():
+        row = store.lock_unless_taken(
+            fulfilment_id, state=State.PENDING, next_check_at__lte=store.now()
+        )
+        if row is None:
+            return None
+        if not policy.may_send(situation_of(row)):
+            resolve.withdraw(row, actor=worker)
+            return None
+        attempt = _open_attempt(row, worker=worker)
+        moved = transitions.move(
+            row,
+            to=State.DISPATCHING,
+            actor=worker,
+            reason=f"attempt {attempt.number}",
+            next_check_at=attempt.lease_until,
+            attempt=attempt,
+        )
+    return Claimed(fulfilment=moved, attempt=attempt, begun=begun) if moved else None
+
+
+def _open_attempt(row: Fulfilment, *, worker: str) -> Attempt:
+    last = row.attempts.order_by("-number").first()
+    at = store.now()
+    return Attempt.objects.create(
+        fulfilment=row,
+        number=last.number + 1 if last else 1,
+        token=uuid4(),
+        worker=worker[:128],
+        claimed_at=at,
+        lease_until=at + conf().lease,
+    )

@@ -1,0 +1,133 @@
+"""The one resolver: from everything that is on record to a verdict. Pure.
+
+Whoever brought a piece of evidence (the call itself, a look-up, an event, the sweeper), it is
+judged here, together with all the others, by the same rules. What the rules cannot prove waits,
+and then goes to a person; nothing fails because time passed.
+"""
+
+from datetime import datetime
+
+from fulfilment.reconcile import absence, contradiction
+from fulfilment.reconcile.evidence import Fact, Finding, Source
+from fulfilment.reconcile.situation import Situation
+from fulfilment.reconcile.verdicts import (
+    Conflict,
+    Fail,
+    Fulfil,
+    OpenCase,
+    Pace,
+    Requeue,
+    Stand,
+    Verdict,
+    Wait,
+)
+from fulfilment.states import State
+
+
+def decide(situation: Situation) -> Verdict:
+    """The verdict on a row that no open attempt holds. On facts only; the same for all."""
+    if not situation.state.is_open:
+        return _after_the_verdict(situation)
+    if clash := contradiction.among(situation.told, situation.amount, situation.currency):
+        return Conflict(reason=clash)
+    if done := situation.said(Finding.DONE):
+        return Fulfil(reason=f"{_who(done)}: done", fact=done.id)
+    if not_done := situation.said(Finding.NOT_DONE):
+        return _not_done(situation, not_done)
+    if not situation.unresolved:
+        return _requeue(situation, reason="provably not sent")
+    return _unknown(situation)
+
+
+def may_send(situation: Situation) -> bool:
+    """May the same reference be sent now? Asked again right before an attempt is opened.
+
+    A row may wait in `pending` (a broker was down, the provider refused) until the provider has
+    forgotten the reference, and then sending it again would pay again.
+    """
+    return not situation.unresolved or situation.window_open
+
+
+def case_due_at(situation: Situation) -> datetime | None:
+    """When a person is asked if nobody knows by then; None where nothing may have arrived."""
+    if not situation.unresolved:
+        return None
+    patience = situation.rules.case_deadline
+    if window := situation.rules.capabilities.dedupe_window:
+        # A person must still have time to decide while sending again is safe.
+        patience = min(patience, window * 0.8)
+    return min(t.sent_from for t in situation.unresolved) + patience
+
+
+def _not_done(situation: Situation, fact: Fact) -> Verdict:
+    if situation.fenced:
+        return Fail(reason=f"{_who(fact)}: not done", fact=fact.id)
+    return Wait(
+        reason=f"{_who(fact)}: not done, but an attempt may still be under way",
+        until=situation.fenced_at,
+    )
+
+
+def _unknown(situation: Situation) -> Verdict:
+    if any(f.finding is Finding.ACCEPTED for f in situation.told):
+        # Then not found contradicts it, so no absence is a fact here.
+        return _wait(situation, reason="the provider has it and has not decided")
+    if not situation.rules.capabilities.lookup_by_reference:
+        return _cannot_ask(situation)
+    if not absence.is_fact(situation):
+        return _wait(situation, reason="nobody knows yet")
+    if may_send(situation):
+        return _requeue(situation, reason="not found, which is a fact by now")
+    return OpenCase(reason="not found, but sending it again could pay twice", case="not_found")
+
+
+def _cannot_ask(situation: Situation) -> Verdict:
+    if situation.rules.capabilities.errors_cached or not may_send(situation):
+        return OpenCase(reason="this provider cannot be asked", case="cannot_ask")
+    if not situation.fenced:
+        return Wait(reason="an attempt may still be under way", until=situation.fenced_at)
+    return _requeue(situation, reason="cannot be asked, and knows its reference again")
+
+
+def _requeue(situation: Situation, *, reason: str) -> Verdict:
+    if situation.failed_starts >= situation.rules.crashes:
+        crashed = f"the worker crashed {situation.failed_starts} times before sending"
+        return OpenCase(reason=crashed, case="crashes")
+    last = situation.tries[-1] if situation.tries else None
+    if last is not None and last.answers and not last.may_have_arrived:
+        return Requeue(reason=f"{reason}; it was not taken", pace=Pace.BACK_OFF)
+    blind = situation.unresolved and not situation.rules.capabilities.lookup_by_reference
+    return Requeue(reason=reason, pace=Pace.SCHEDULE if blind else Pace.NOW)
+
+
+def _wait(situation: Situation, *, reason: str) -> Verdict:
+    case_at = case_due_at(situation)
+    if case_at is not None and case_at <= situation.now:
+        return OpenCase(reason=f"{reason}, and the deadline is over", case="deadline")
+    return Wait(reason=reason, until=case_at)
+
+
+def _after_the_verdict(situation: Situation) -> Verdict:
+    """A later contradiction asks a person again; it never overwrites."""
+    news = [f for f in situation.told if f.id in situation.news or _unjudged(situation, f)]
+    for fact in news:
+        if clash := contradiction.with_verdict(situation.state, fact):
+            return Conflict(reason=clash)
+    clash = contradiction.among(news, situation.amount, situation.currency)
+    if clash and situation.state is State.FULFILLED:
+        return Conflict(reason=clash)
+    return Stand(reason="what was said agrees with the verdict")
+
+
+def _unjudged(situation: Situation, fact: Fact) -> bool:
+    return situation.judged_at is None or fact.recorded_at > situation.judged_at
+
+
+def _who(fact: Fact) -> str:
+    match fact.source:
+        case Source.RESPONSE:
+            return "the provider answered"
+        case Source.LOOKUP:
+            return "the provider, when asked, said"
+        case _:
+            return "the provider reported"

@@ -1,0 +1,71 @@
+"""Keeps what was said. Evidence is committed before anybody acts on it."""
+
+import hashlib
+from datetime import datetime
+
+from django.db import transaction
+
+from fulfilment import store
+from fulfilment.models import Attempt, Evidence, Fulfilment, Payload
+from fulfilment.reconcile.evidence import Source, Statement
+
+
+def record(
+    fulfilment: Fulfilment,
+    statement: Statement,
+    *,
+    source: Source,
+    actor: str,
+    attempt: Attempt | None = None,
+    canary: bool = False,
+    said_at: datetime | None = None,
+) -> Evidence:
+    """Commit a statement as evidence, in a transaction of its own.
+
+    Whatever happens to the verdict (a handler that raises, a process that dies), what was said is
+    on record. Raises `RuntimeError` inside another transaction, which could take it back.
+    """
+    with transaction.atomic(durable=True):
+        return write(
+            fulfilment,
+            statement,
+            source=source,
+            actor=actor,
+            attempt=attempt,
+            canary=canary,
+            said_at=said_at,
+        )
+
+
+def write(
+    fulfilment: Fulfilment,
+    statement: Statement,
+    *,
+    source: Source,
+    actor: str,
+    attempt: Attempt | None = None,
+    canary: bool = False,
+    said_at: datetime | None = None,
+) -> Evidence:
+    """Add a statement in the caller's transaction: for what is only true if that commits."""
+    evidence = Evidence.objects.create(
+        fulfilment=fulfilment,
+        attempt=attempt,
+        source=source.value,
+        finding=statement.finding.value,
+        conclusive=statement.conclusive,
+        canary=canary,
+        amount=statement.amount,
+        currency=statement.currency[:3],
+        recipient=statement.recipient[:64],
+        provider_status=statement.provider_status[:64],
+        provider_id=statement.provider_id[:128],
+        said_at=said_at,
+        recorded_at=store.now(),
+        actor=actor,
+        detail=statement.detail[:500],
+        digest=hashlib.sha256(statement.body).hexdigest() if statement.body else "",
+    )
+    if statement.body:
+        Payload.objects.create(evidence=evidence, body=statement.body)
+    return evidence

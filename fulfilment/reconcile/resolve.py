@@ -1,0 +1,225 @@
+"""Applies a verdict: the one place where evidence becomes a state, whoever brought it.
+
+Three transactions, so that nothing that was said is ever lost. Evidence commits first
+(`record`). The verdict and the project's handlers commit together, or not at all. Where a handler
+raised, a third one takes the row out of the way and opens the case.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import assert_never
+
+from django.db import DatabaseError, OperationalError, transaction
+
+from fulfilment import store, transitions
+from fulfilment.errors import HandlerFailed
+from fulfilment.handlers import handlers_of
+from fulfilment.models import Attempt, CaseReason, Evidence, Fulfilment
+from fulfilment.reconcile import casebook, policy, timing
+from fulfilment.reconcile.reading import situation_of
+from fulfilment.reconcile.situation import Situation
+from fulfilment.reconcile.verdicts import (
+    Conflict,
+    Fail,
+    Fulfil,
+    OpenCase,
+    Requeue,
+    Stand,
+    Verdict,
+    Wait,
+)
+from fulfilment.states import State
+
+log = logging.getLogger(__name__)
+
+RESOLVER = "resolver"
+
+
+def resolve(fulfilment_id: int, *, news: Iterable[int] = (), asked: bool = False) -> Fulfilment:
+    """Judge everything that is on record about the row, and apply the verdict.
+
+    A row that an open attempt holds is left alone: whoever takes it out of `dispatching` reads
+    the same evidence. `news` are ids of evidence that was just recorded; `asked` says that a
+    look-up of the schedule was made, so the next one is due.
+    """
+    try:
+        with transaction.atomic():
+            row = store.lock(fulfilment_id)
+            if row.attempts.filter(closed_at__isnull=True).exists():
+                return row
+            return _apply(row, actor=RESOLVER, news=news, asked=asked)
+    except HandlerFailed as error:
+        with transaction.atomic():
+            return set_aside(store.lock(fulfilment_id), actor=RESOLVER, why=error)
+
+
+def leave_dispatching(
+    fulfilment_id: int,
+    *,
+    close: Callable[[Fulfilment], Attempt | None],
+    actor: str,
+    news: Iterable[int] = (),
+    wait: bool = True,
+) -> Fulfilment | None:
+    """Close the attempt and judge the row in one transaction, so nothing stays in between.
+
+    `close` ends the attempt under the row's lock; None from it: somebody else did, and nothing
+    is changed. Without `wait`, a row that is locked just now counts as somebody else's. Returns
+    the row as it is then, or None.
+    """
+    take = store.lock if wait else store.lock_unless_taken
+    try:
+        with transaction.atomic():
+            row = take(fulfilment_id)
+            attempt = close(row) if row else None
+            if row is None or attempt is None:
+                return None
+            row.refresh_from_db()
+            return _apply(row, actor=actor, attempt=attempt, news=news)
+    except HandlerFailed as error:
+        with transaction.atomic():
+            row = store.lock(fulfilment_id)
+            attempt = close(row)
+            return set_aside(row, actor=actor, why=error, attempt=attempt) if attempt else None
+
+
+def withdraw(row: Fulfilment, *, actor: str) -> Fulfilment:
+    """Take a waiting row back: its reference must not be sent any more. Under the row's lock."""
+    situation = situation_of(row)
+    reason = "it waited until the provider may have forgotten its reference"
+    row = _into_reconciliation(row, situation, actor=actor, reason=reason, attempt=None)
+    return _apply(row, actor=actor)
+
+
+def settle(
+    row: Fulfilment,
+    *,
+    to: State,
+    reason: str,
+    evidence: Evidence,
+    actor: str,
+    attempt: Attempt | None = None,
+) -> Fulfilment:
+    """Give the verdict and tell the project's books, in the caller's transaction.
+
+    Raises `HandlerFailed` where the books refuse; the caller's transaction must then end. A lost
+    connection, a deadlock or a lock that is not free is not their refusal: it is raised as it is,
+    everything is undone, and the next look at the row tries again.
+    """
+    moved = transitions.move(
+        row, to=to, actor=actor, reason=reason, evidence=evidence, attempt=attempt
+    )
+    if moved is None:
+        raise transitions.stale(row.pk)
+    handlers = handlers_of(moved.kind)
+    handler = handlers.on_fulfilled if to is State.FULFILLED else handlers.on_failed
+    try:
+        handler(moved, evidence)
+    except OperationalError:
+        raise
+    except Exception as error:
+        raise HandlerFailed(_why(error)) from error
+    casebook.close_case(moved, actor=actor, note=reason)
+    return moved
+
+
+def set_aside(
+    row: Fulfilment, *, actor: str, why: HandlerFailed, attempt: Attempt | None = None
+) -> Fulfilment:
+    """Open a case for a row whose outcome is known but does not fit into the books."""
+    log.error(
+        "handler failed",
+        extra={"action": "handler_failed", "reference": row.reference, "kind": row.kind},
+        exc_info=why,
+    )
+    if not State(row.state).is_open:
+        return row
+    row = _into_reconciliation(
+        row, situation_of(row), actor=actor, reason=HandlerFailed.code, attempt=attempt
+    )
+    casebook.open_case(row, reason=CaseReason.HANDLER_FAILED, actor=actor, note=str(why))
+    return timing.reschedule(row, situation_of(row), asked=True)
+
+
+def _apply(
+    row: Fulfilment,
+    *,
+    actor: str,
+    attempt: Attempt | None = None,
+    news: Iterable[int] = (),
+    asked: bool = False,
+) -> Fulfilment:
+    situation = situation_of(row, news=news)
+    verdict = policy.decide(situation)
+    if not situation.state.is_open:
+        return _reopen(row, verdict, actor=actor)
+    if situation.state is State.PENDING and isinstance(verdict, Requeue | Wait | OpenCase):
+        return row  # it already waits to be sent, and nothing was learnt that forbids it
+    if not (situation.state is State.DISPATCHING and isinstance(verdict, Fulfil)):
+        row = _into_reconciliation(
+            row, situation, actor=actor, reason=verdict.reason, attempt=attempt
+        )
+    return _carry_out(row, verdict, situation, actor=actor, attempt=attempt, asked=asked)
+
+
+def _carry_out(
+    row: Fulfilment,
+    verdict: Verdict,
+    situation: Situation,
+    *,
+    actor: str,
+    attempt: Attempt | None,
+    asked: bool,
+) -> Fulfilment:
+    match verdict:
+        case Fulfil(reason=reason, fact=fact) | Fail(reason=reason, fact=fact):
+            to = State.FULFILLED if isinstance(verdict, Fulfil) else State.FAILED
+            evidence = row.evidence.get(pk=fact)
+            return settle(
+                row, to=to, reason=reason, evidence=evidence, actor=actor, attempt=attempt
+            )
+        case Requeue():
+            return timing.requeue(row, verdict, actor=actor, at=situation.now)
+        case Wait():
+            return timing.reschedule(row, situation, until=verdict.until, asked=asked)
+        case OpenCase():
+            casebook.open_case(row, reason=CaseReason(verdict.case), actor=actor)
+            return timing.reschedule(row, situation, asked=asked)
+        case Conflict():
+            casebook.open_case(row, reason=CaseReason.CONFLICT, actor=actor, note=verdict.reason)
+            return timing.reschedule(row, situation, asked=asked)
+        case Stand():
+            return row
+        case _:
+            assert_never(verdict)
+
+
+def _reopen(row: Fulfilment, verdict: Verdict, *, actor: str) -> Fulfilment:
+    """A verdict stands until a person changes it; what contradicts it is theirs to see."""
+    if isinstance(verdict, Conflict):
+        casebook.open_case(row, reason=CaseReason.CONFLICT, actor=actor, note=verdict.reason)
+    return row
+
+
+def _into_reconciliation(
+    row: Fulfilment, situation: Situation, *, actor: str, reason: str, attempt: Attempt | None
+) -> Fulfilment:
+    if row.state == State.NEEDS_RECONCILIATION:
+        return row
+    moved = transitions.move(
+        row,
+        to=State.NEEDS_RECONCILIATION,
+        actor=actor,
+        reason=reason,
+        attempt=attempt,
+        next_check_at=timing.first_check_at(situation),
+    )
+    if moved is None:  # the row is locked: nobody can have moved it
+        raise transitions.stale(row.pk)
+    return moved
+
+
+def _why(error: Exception) -> str:
+    """The kind of error; a database's words may quote a customer's row."""
+    name = type(error).__name__
+    return name if isinstance(error, DatabaseError) else f"{name}: {error}"[:400]

@@ -1,0 +1,98 @@
+"""Sets when a row is looked at next. `next_check_at` is never empty in an open state."""
+
+import random
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import takewhile
+
+from django.db import transaction
+
+from fulfilment import starts, transitions
+from fulfilment.conf import conf
+from fulfilment.models import Fulfilment
+from fulfilment.reconcile import policy, schedule
+from fulfilment.reconcile.evidence import Finding, Source
+from fulfilment.reconcile.situation import Situation
+from fulfilment.reconcile.verdicts import Pace, Requeue
+from fulfilment.states import State
+
+
+def first_check_at(situation: Situation) -> datetime:
+    """When to ask for the first time: not before the provider can show what it has."""
+    visible_after = situation.rules.capabilities.visible_after
+    at = situation.now + max(_distance(position=0), visible_after)
+    return _not_after(at, policy.case_due_at(situation), now=situation.now)
+
+
+def reschedule(
+    row: Fulfilment, situation: Situation, *, until: datetime | None = None, asked: bool = False
+) -> Fulfilment:
+    """Set the next look-up by the schedule, or sooner, at `until`.
+
+    Where nobody asked as the schedule wanted (`asked` is false: a person did, or an event came),
+    the next look-up stays when it was. Without information the distance grows, but the position
+    does not: the schedule goes on where it was once the provider can be asked again.
+    """
+    position = row.checks + _unanswered(situation)
+    at = _not_after(situation.now + _distance(position=position), until, now=situation.now)
+    if not asked and row.next_check_at is not None:
+        at = min(at, row.next_check_at)
+    Fulfilment.objects.filter(pk=row.pk, version=row.version).update(next_check_at=at)
+    row.next_check_at = at
+    return row
+
+
+def requeue(row: Fulfilment, verdict: Requeue, *, actor: str, at: datetime) -> Fulfilment:
+    """Back to `pending` under the same reference; a worker hears of it when it is due now."""
+    refusals = row.refusals + 1 if verdict.pace is Pace.BACK_OFF else 0
+    # A new sending begins the schedule anew, but for one that is itself what the schedule does.
+    checks = row.checks + 1 if verdict.pace is Pace.SCHEDULE else 0
+    moved = transitions.move(
+        row,
+        to=State.PENDING,
+        actor=actor,
+        reason=verdict.reason,
+        next_check_at=at + _pause(verdict.pace, refusals=refusals, position=row.checks),
+        refusals=refusals,
+        checks=checks,
+    )
+    if moved is None:  # the row is locked: nobody can have moved it
+        raise transitions.stale(row.pk)
+    if verdict.pace is Pace.NOW:
+        transaction.on_commit(partial(starts.hint, moved.pk), robust=True)
+    return moved
+
+
+def _pause(pace: Pace, *, refusals: int, position: int) -> timedelta:
+    settings = conf()
+    match pace:
+        case Pace.NOW:
+            return timedelta(0)
+        case Pace.BACK_OFF:
+            return schedule.backoff(
+                refusals,
+                first=settings.backoff_first,
+                last=settings.backoff_last,
+                jitter=_jitter(),
+            )
+        case Pace.SCHEDULE:
+            return _distance(position=position)
+
+
+def _distance(*, position: int) -> timedelta:
+    return schedule.distance(conf().schedule, position=position, jitter=_jitter())
+
+
+def _jitter() -> float:
+    """The rows of one outage must not come back as one wave."""
+    return random.uniform(-1, 1) * conf().jitter  # noqa: S311  # spreads load, guards nothing
+
+
+def _not_after(at: datetime, until: datetime | None, *, now: datetime) -> datetime:
+    return min(at, until) if until is not None and until > now else at
+
+
+def _unanswered(situation: Situation) -> int:
+    """Look-ups in a row, up to now, that learnt nothing."""
+    asked = [f for f in reversed(situation.facts) if f.source is Source.LOOKUP]
+    return len(list(takewhile(lambda f: f.finding is Finding.NO_INFORMATION, asked)))

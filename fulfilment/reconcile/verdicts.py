@@ -1,0 +1,71 @@
+"""The verdicts of the policy: frozen values that `resolve` applies. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class Pace(StrEnum):
+    """How soon a row that goes back to `pending` is tried again."""
+
+    NOW = "now"
+    BACK_OFF = "back_off"  # refused: doubling, until the other side takes it
+    SCHEDULE = "schedule"  # sent before and sent again under the same reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fulfil:
+    """It happened."""
+
+    reason: str
+    fact: int  # the evidence that settles it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fail:
+    """It did not happen and nothing is under way that could still make it happen."""
+
+    reason: str
+    fact: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requeue:
+    """Nothing happened yet, and sending the same reference cannot make it happen twice."""
+
+    reason: str
+    pace: Pace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Nobody knows. Go on asking; `until` is when the clock alone changes the picture."""
+
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCase:
+    """Nobody knows, and a person is asked. The checks go on. `case` is a `CaseReason`."""
+
+    reason: str
+    case: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """What was said contradicts itself, or us, or the verdict that stands: only a person decides."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """The verdict that was given stands."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Fulfil | Fail | Requeue | Wait | OpenCase | Conflict | Stand

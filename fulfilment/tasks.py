@@ -1,0 +1,88 @@
+"""The tasks: hints carried by Celery. A lost, late or doubled message changes nothing.
+
+No task is ever retried by Celery: a retry around a call to a provider would be a blind second
+call. What was not done is found again by the next round.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from celery import current_app, shared_task
+from kombu.exceptions import OperationalError
+
+from fulfilment import rounds
+from fulfilment.conf import conf
+from fulfilment.dispatch import attempt
+
+log = logging.getLogger(__name__)
+
+# How long nothing is published after the broker was not there. A payment's answer waits for the
+# publishing, so a dead broker may cost a short time-out once in a while and not every time.
+QUIET_FOR = 5.0
+# Of connecting and of each answer of the broker; both fit into the promised second.
+BROKER_TIMEOUT = 0.4
+
+_quiet_until = 0.0
+
+
+@shared_task(name="fulfilment.dispatch", ignore_result=True, max_retries=0)
+def dispatch(fulfilment_id: int) -> None:
+    """Send the effect of one row, if it is due and free."""
+    attempt.run(fulfilment_id)
+
+
+@shared_task(name="fulfilment.poll", ignore_result=True, max_retries=0)
+def poll() -> None:
+    """Tell workers of due rows of which they may not have heard."""
+    rounds.dispatch_round(hint)
+
+
+@shared_task(name="fulfilment.sweep", ignore_result=True, max_retries=0)
+def sweep() -> None:
+    """Take back what dead workers held."""
+    rounds.sweep_round()
+
+
+@shared_task(name="fulfilment.look_up", ignore_result=True, max_retries=0)
+def look_up() -> None:
+    """Make the look-ups that are due."""
+    rounds.look_up_round()
+
+
+def hint(fulfilment_id: int) -> None:
+    """Publish `dispatch` for a row. A broker that is down costs about a second at most, once
+    per `QUIET_FOR`; the poller finds the row.
+    """
+    global _quiet_until  # per process, like the connection
+    if time.monotonic() < _quiet_until:
+        return
+    try:
+        with current_app.connection_for_write(transport_options=_impatient()) as connection:
+            dispatch.apply_async((fulfilment_id,), connection=connection, retry=False)  # type: ignore[call-arg]  # the stubs lack it
+    except (OperationalError, OSError) as error:
+        _quiet_until = time.monotonic() + QUIET_FOR
+        log.warning(
+            "hint lost: the broker is not there",
+            extra={"action": "hint_lost", "error": type(error).__name__},
+        )
+
+
+def beat_schedule() -> Mapping[str, Any]:
+    """What beat starts, each at the poll interval; a message that waited longer is dropped."""
+    every = conf().poll_interval.total_seconds()
+    names = ("fulfilment.poll", "fulfilment.sweep", "fulfilment.look_up")
+    return {
+        name: {"task": name, "schedule": every, "options": {"expires": max(every, 1.0)}}
+        for name in names
+    }
+
+
+def _impatient() -> dict[str, Any]:
+    return {
+        **current_app.conf.broker_transport_options,
+        "socket_connect_timeout": BROKER_TIMEOUT,
+        "socket_timeout": BROKER_TIMEOUT,
+        "max_retries": 0,
+    }

@@ -1,0 +1,20 @@
+"""Points at which a test kills or stops a worker process.
+
+    FULFILMENT_KILL_AT=dispatch.marked    the process gets SIGKILL there
+    FULFILMENT_STOP_AT=dispatch.claimed   the process gets SIGSTOP there; SIGCONT wakes it up
+
+Names: `dispatch.claimed` (attempt and lease are committed), `dispatch.marked` (the mark is
+committed, no byte has left), `dispatch.answered` (the call has returned, nothing is recorded).
+Without these variables a point costs two look-ups in the environment.
+"""
+
+import os
+import signal
+
+
+def checkpoint(name: str) -> None:
+    """Die or stop here if the environment says so."""
+    if os.environ.get("FULFILMENT_KILL_AT") == name:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if os.environ.get("FULFILMENT_STOP_AT") == name:
+        os.kill(os.getpid(), signal.SIGSTOP)

@@ -11,6 +11,7 @@ from typing import Any
 
 from celery import current_app, shared_task
 from kombu.exceptions import OperationalError
+from kombu.pools import producers
 
 from fulfilment import rounds
 from fulfilment.conf import conf
@@ -58,9 +59,11 @@ def hint(fulfilment_id: int) -> None:
     global _quiet_until  # per process, like the connection
     if time.monotonic() < _quiet_until:
         return
+    connection = current_app.connection_for_write(transport_options=_impatient())
     try:
-        with current_app.connection_for_write(transport_options=_impatient()) as connection:
-            dispatch.apply_async((fulfilment_id,), connection=connection, retry=False)  # type: ignore[call-arg]  # the stubs lack it
+        # The pool belongs to these options: a hint never waits as long as a worker may.
+        with producers[connection].acquire(block=True, timeout=BROKER_TIMEOUT) as producer:
+            dispatch.apply_async((fulfilment_id,), producer=producer, retry=False)
     except (OperationalError, OSError) as error:
         _quiet_until = time.monotonic() + QUIET_FOR
         log.warning(

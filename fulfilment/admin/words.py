@@ -1,0 +1,96 @@
+"""One noun for one thing: how states, people and payees are named on every screen. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fulfilment.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A word and its tone. The word says it all; the tone only repeats it in colour."""
+
+    text: str
+    tone: str  # unknown (amber) | done (green) | not-done | waiting
+
+
+BADGES = {
+    State.PENDING: Badge("Waiting to be sent", "waiting"),
+    State.DISPATCHING: Badge("Being sent", "waiting"),
+    State.NEEDS_RECONCILIATION: Badge("Unknown", "unknown"),
+    State.FULFILLED: Badge("Paid out", "done"),
+    State.FAILED: Badge("Not paid out", "not-done"),
+    State.CANCELLED: Badge("Cancelled, never sent", "not-done"),
+    State.REVERSED: Badge("Paid out, then given back", "not-done"),
+}
+
+_ROLES = {
+    "worker": "our worker",
+    "dispatcher": "our worker",
+    "sweeper": "our sweeper",
+    "poller": "our poller",
+    "resolver": "our rules",
+    "system": "Ledgerline",
+    "user": "the customer",
+    "customer": "the customer",
+    "api": "the customer, through the app",
+}
+
+# What an instruction may call the payee's number; the first that is there names the payee.
+_NUMBERS = ("account", "to_account", "toAccount", "iban", "phone", "msisdn")
+_BANKS = ("bank", "to_bank", "toBank")
+
+
+def badge(state: str) -> Badge:
+    """The state in a word."""
+    return BADGES[State(state)]
+
+
+def who(actor: str) -> str:
+    """`staff:amy` → `amy (staff)`, `sweeper` → `our sweeper`; unknown forms stay as they are."""
+    role, _, name = actor.partition(":")
+    if role == "staff" and name:
+        return f"{name} (staff)"
+    if role == "provider" and name:
+        return provider(name)
+    return _ROLES.get(role, actor) or "somebody unrecorded"
+
+
+def provider(connector: str) -> str:
+    """The connector's name as people say it."""
+    return connector.replace("_", " ").capitalize()
+
+
+def masked(number: str) -> str:
+    """The last four characters only: `•••• 6789`."""
+    shown = min(4, len(number) // 2)
+    return f"••••\u00a0{number[len(number) - shown :]}"
+
+
+def payee(instruction: Mapping[str, Any]) -> str:
+    """`•••• 6789 at bank 058`, or empty when the instruction names no account or phone."""
+    number = number_of(instruction)
+    bank = next((v for k, v in _flat(instruction) if k in _BANKS), "")
+    if not number:
+        return ""
+    return masked(number) + (f" at bank {bank}" if bank else "")
+
+
+def number_of(instruction: Mapping[str, Any]) -> str:
+    """The payee's full number. For comparing and hiding, never for showing."""
+    found = dict(_flat(instruction))
+    return next((found[name] for name in _NUMBERS if found.get(name)), "")
+
+
+def hide(text: str, number: str) -> str:
+    """`text` without the payee's full number, whoever wrote it in there."""
+    return text.replace(number, masked(number)) if len(number) > 4 else text
+
+
+def _flat(instruction: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in instruction.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value)
+        elif isinstance(value, str):
+            yield key, value

@@ -1,0 +1,103 @@
+"""All that is on record about one fulfilment, read once, for one page."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from fulfilment import store
+from fulfilment.admin import words
+from fulfilment.errors import UnknownConnector
+from fulfilment.models import (
+    Attempt,
+    Case,
+    CaseAction,
+    Evidence,
+    Finding,
+    Fulfilment,
+    Source,
+    Transition,
+)
+from fulfilment.reconcile import reading
+from fulfilment.reconcile.situation import Situation
+from fulfilment.states import State
+
+# What the provider itself said, by whatever way it reached us.
+PROVIDER_SOURCES = (Source.RESPONSE, Source.LOOKUP, Source.WEBHOOK)
+# Answers that describe the payment, not the trouble of asking for it.
+TELLING = (Finding.DONE, Finding.NOT_DONE, Finding.ACCEPTED, Finding.REVERSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """The row and its history, each list oldest first; `now` is the moment the page is made."""
+
+    fulfilment: Fulfilment
+    attempts: tuple[Attempt, ...]
+    evidence: tuple[Evidence, ...]
+    transitions: tuple[Transition, ...]
+    cases: tuple[Case, ...]
+    actions: tuple[CaseAction, ...]
+    situation: Situation | None  # as the rules see it; None where the connector is gone
+    now: datetime
+
+    @property
+    def state(self) -> State:
+        """Where it stands."""
+        return State(self.fulfilment.state)
+
+    @property
+    def number(self) -> str:
+        """The payee's full number: to hide, never to show."""
+        return words.number_of(self.fulfilment.instruction)
+
+    @property
+    def open_case(self) -> Case | None:
+        """The case a person works on now, if one is open."""
+        return next((case for case in self.cases if case.closed_at is None), None)
+
+    @property
+    def sent(self) -> tuple[Attempt, ...]:
+        """The attempts that may have reached the provider."""
+        return tuple(a for a in self.attempts if a.sent_at is not None or a.maybe_sent)
+
+    @property
+    def decision(self) -> Transition | None:
+        """The last move, if it was a verdict."""
+        last = self.transitions[-1] if self.transitions else None
+        return None if last is None or State(last.after).is_open else last
+
+    @property
+    def said(self) -> tuple[Evidence, ...]:
+        """What the provider said or failed to say, oldest first."""
+        return tuple(e for e in self.evidence if e.source in PROVIDER_SOURCES)
+
+    @property
+    def theirs(self) -> Evidence | None:
+        """The provider's newest answer that describes the payment."""
+        return next((e for e in reversed(self.said) if e.finding in TELLING), None)
+
+
+def load(fulfilment: Fulfilment) -> Dossier:
+    """Reads the whole history; `now` is the database's clock, like every time on the page."""
+    return Dossier(
+        fulfilment=fulfilment,
+        attempts=tuple(Attempt.objects.filter(fulfilment_id=fulfilment.pk).order_by("number")),
+        evidence=tuple(Evidence.objects.filter(fulfilment_id=fulfilment.pk).order_by("id")),
+        transitions=tuple(
+            Transition.objects.filter(fulfilment_id=fulfilment.pk).order_by("version")
+        ),
+        cases=tuple(
+            Case.objects.filter(fulfilment_id=fulfilment.pk).select_related("owner").order_by("id")
+        ),
+        actions=tuple(
+            CaseAction.objects.filter(case__fulfilment_id=fulfilment.pk).order_by("acted_at", "id")
+        ),
+        situation=_situation(fulfilment),
+        now=store.now(),
+    )
+
+
+def _situation(fulfilment: Fulfilment) -> Situation | None:
+    try:
+        return reading.situation_of(fulfilment)
+    except UnknownConnector:  # taken out of the settings, while its rows are still there to read
+        return None

@@ -1,0 +1,88 @@
+"""What happens if nobody does anything: the next automatic check, and what comes after it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from fulfilment.admin import words
+from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.summary import overdue_before
+from fulfilment.admin.times import span, when
+from fulfilment.conf import conf
+from fulfilment.models import Finding, Source
+from fulfilment.reconcile import policy
+from fulfilment.states import State
+
+AHEAD = 3  # distances named before the text says what the last one is
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The text, and whether it is an alarm (the checks have stopped)."""
+
+    text: SafeString
+    alarm: bool
+
+
+def if_nothing_is_done(dossier: Dossier) -> Outlook:
+    """For every state; decided rows say that nothing more happens by itself."""
+    due = dossier.fulfilment.next_check_at
+    if due is None:
+        text = "Nothing more happens by itself. A later contradiction would open a case."
+        return Outlook(format_html("{}", text), alarm=False)
+    if due < overdue_before(dossier.now):
+        return Outlook(_stopped(dossier, due), alarm=True)
+    if dossier.state == State.NEEDS_RECONCILIATION:
+        return Outlook(_checks(dossier, due), alarm=False)
+    step = "It is sent" if dossier.state == State.PENDING else "Our sweeper looks after it"
+    return Outlook(format_html("{} at {}.", step, when(due, now=dossier.now)), alarm=False)
+
+
+def _stopped(dossier: Dossier, due: datetime) -> SafeString:
+    return format_html(
+        "The automatic check was due at {} and has not run: the checks have stopped. "
+        "Tell the operator. Until then nothing here settles by itself.",
+        when(due, now=dossier.now),
+    )
+
+
+def _checks(dossier: Dossier, due: datetime) -> SafeString:
+    provider = words.provider(dossier.fulfilment.connector)
+    return format_html(
+        "Next automatic check at {}. If {} then says done or not done, this settles by itself and "
+        "the app is told; if not, it is asked again after {}, for as long as it takes. {}",
+        when(due, now=dossier.now),
+        provider,
+        _distances(conf().schedule, _position(dossier)),
+        _case(dossier),
+    )
+
+
+def _distances(schedule: tuple[timedelta, ...], position: int) -> str:
+    """`5 minutes, 15 minutes, 1 hour, …, then every day`, from where the row stands."""
+    left = [span(distance) for distance in schedule[position + 1 :]]
+    if len(left) <= 1:
+        return f"{span(schedule[-1])}, again and again"
+    dots = ", …" if len(left) > AHEAD + 1 else ""
+    return f"{', '.join(left[:-1][:AHEAD])}{dots}, then every {left[-1].removeprefix('1 ')}"
+
+
+def _position(dossier: Dossier) -> int:
+    """Look-ups so far; without information the distance grows as well."""
+    asked = [e for e in reversed(dossier.evidence) if e.source == Source.LOOKUP]
+    unanswered = takewhile(lambda e: e.finding == Finding.NO_INFORMATION, asked)
+    return dossier.fulfilment.checks + len(list(unanswered))
+
+
+def _case(dossier: Dossier) -> SafeString:
+    if dossier.open_case is not None:
+        return format_html("{}", "The case stays open meanwhile.")
+    due = policy.case_due_at(dossier.situation) if dossier.situation else None
+    if due is None:
+        return SafeString()
+    return format_html(
+        "If nobody knows by {}, a case is opened and a person decides.", when(due, now=dossier.now)
+    )

@@ -1,0 +1,196 @@
+"""What happened, in one or two plain sentences: what is known, by whom, since when; never a guess."""
+
+from datetime import datetime
+from typing import assert_never
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from fulfilment.admin import words
+from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.money import money
+from fulfilment.admin.times import when
+from fulfilment.models import Attempt, Evidence, Finding, Source
+from fulfilment.states import State
+
+# The provider's answers in its own name: "Sandbox said done".
+SAYS = {
+    Finding.DONE: "said done",
+    Finding.NOT_DONE: "said not done",
+    Finding.REVERSED: "said that it gave the money back",
+    Finding.ACCEPTED: "accepted it, without saying yet whether it is done",
+    Finding.NOT_SENT: "was never reached",
+    Finding.REFUSED: "refused it for a reason of ours; nothing was begun",
+    Finding.UNKNOWN: "gave no answer that says what happened",
+    Finding.NOT_FOUND: "did not find it",
+    Finding.NO_INFORMATION: "could not be asked",
+}
+
+_HARMLESS = (Finding.NOT_SENT, Finding.REFUSED)  # answers after which that attempt did nothing
+
+
+def sentence(dossier: Dossier) -> SafeString:
+    """The story so far."""
+    match dossier.state:
+        case State.PENDING:
+            return _pending(dossier)
+        case State.DISPATCHING:
+            return _dispatching(dossier)
+        case State.NEEDS_RECONCILIATION:
+            return _join(_unknown(dossier), _asked(dossier))
+        case State.FULFILLED | State.FAILED | State.CANCELLED | State.REVERSED:
+            return _decided(dossier)
+        case never:
+            assert_never(never)
+
+
+def says(evidence: Evidence) -> str:
+    """`said done`, `did not find it`, …: the finding as a verb of whoever said it."""
+    return SAYS[Finding(evidence.finding)]
+
+
+def _pending(dossier: Dossier) -> SafeString:
+    again = "again " if dossier.attempts else ""
+    return format_html(
+        "{} is waiting to be sent {}to {} since {}. Nothing is under way.",
+        _sum(dossier),
+        again,
+        _provider(dossier),
+        _when(dossier.fulfilment.state_changed_at, dossier),
+    )
+
+
+def _dispatching(dossier: Dossier) -> SafeString:
+    return format_html(
+        "{} is being sent to {} now, since {}.",
+        _sum(dossier),
+        _provider(dossier),
+        _when(dossier.fulfilment.state_changed_at, dossier),
+    )
+
+
+def _unknown(dossier: Dossier) -> SafeString:
+    """What the newest telling answer leaves open; without one, what we did ourselves."""
+    if not dossier.sent:
+        return _never_sent(dossier)
+    theirs = dossier.theirs
+    if theirs is not None:
+        return _left_open(dossier, theirs)
+    return _no_answer(dossier, dossier.sent[-1])
+
+
+def _never_sent(dossier: Dossier) -> SafeString:
+    if any(attempt.closed_at is None for attempt in dossier.attempts):
+        return format_html(
+            "An attempt is still open; nobody knows yet whether {} left.", _sum(dossier)
+        )
+    tries = len(dossier.attempts)
+    count = "No attempt was made" if not tries else "None of our attempts left us"
+    return format_html("{}, so {} has not left.", count, _sum(dossier))
+
+
+def _left_open(dossier: Dossier, theirs: Evidence) -> SafeString:
+    """They did say something: why it does not settle the matter."""
+    f = dossier.fulfilment
+    said = format_html(
+        "{} {} at {}", _provider(dossier), says(theirs), _when(theirs.recorded_at, dossier)
+    )
+    if theirs.finding == Finding.DONE and not agrees(dossier, theirs):
+        named = "no amount" if theirs.amount is None else money(theirs.amount, theirs.currency)
+        return format_html(
+            "{}, but named {}; we asked for {}.", said, named, money(f.amount, f.currency)
+        )
+    if theirs.finding == Finding.ACCEPTED:
+        sent = dossier.sent[-1]
+        return format_html(
+            "We sent it at {}; {}.", when(sent.sent_at or sent.claimed_at, now=dossier.now), said
+        )
+    return format_html(
+        "{}; our books have not taken this in: {}.", said, f.reason or "no reason on record"
+    )
+
+
+def _no_answer(dossier: Dossier, attempt: Attempt) -> SafeString:
+    answer = _answer(dossier, attempt)
+    if answer is not None and answer.finding in _HARMLESS:
+        return format_html(
+            "{} {} at {}, so {} has not left by that attempt.",
+            _provider(dossier),
+            says(answer),
+            _when(answer.recorded_at, dossier),
+            _sum(dossier),
+        )
+    return format_html(
+        "We sent it at {}; {}. Nobody knows yet whether {} left.",
+        when(attempt.sent_at or attempt.claimed_at, now=dossier.now),
+        _lost(attempt, answer),
+        _sum(dossier),
+    )
+
+
+def _lost(attempt: Attempt, answer: Evidence | None) -> str:
+    if attempt.sent_at is None:
+        return "our own record of it was lost with a restored backup"
+    if answer is not None and (answer.digest or answer.provider_status):
+        return "the answer does not say what happened"
+    return "the answer never arrived"
+
+
+def _asked(dossier: Dossier) -> SafeString:
+    """The newest look-up, where there was one."""
+    asked = next((e for e in reversed(dossier.evidence) if e.source == Source.LOOKUP), None)
+    if asked is None or asked == dossier.theirs:
+        return SafeString()
+    return format_html(
+        "Asked last at {}, {} {}.",
+        _when(asked.recorded_at, dossier),
+        _provider(dossier),
+        says(asked),
+    )
+
+
+def _decided(dossier: Dossier) -> SafeString:
+    facts = {
+        State.FULFILLED: "was paid out",
+        State.FAILED: "was not paid out",
+        State.CANCELLED: "was never sent: it was cancelled",
+        State.REVERSED: "was paid out and given back later",
+    }
+    fact = format_html("{} {}.", _sum(dossier), facts[dossier.state])
+    move = dossier.decision
+    if move is None:
+        return fact
+    decided = format_html(
+        "Decided at {} by {}", _when(move.moved_at, dossier), words.who(move.actor)
+    )
+    reason = words.hide(move.reason, dossier.number).rstrip(".")
+    return _join(
+        fact, format_html("{}: {}.", decided, reason) if reason else format_html("{}.", decided)
+    )
+
+
+def agrees(dossier: Dossier, theirs: Evidence) -> bool:
+    """Did they name our amount, in our currency?"""
+    f = dossier.fulfilment
+    return (theirs.amount, theirs.currency) == (f.amount, f.currency)
+
+
+def _answer(dossier: Dossier, attempt: Attempt) -> Evidence | None:
+    of_attempt = (e for e in reversed(dossier.evidence) if e.attempt_id == attempt.pk)
+    return next((e for e in of_attempt if e.source == Source.RESPONSE), None)
+
+
+def _sum(dossier: Dossier) -> str:
+    return money(dossier.fulfilment.amount, dossier.fulfilment.currency)
+
+
+def _provider(dossier: Dossier) -> str:
+    return words.provider(dossier.fulfilment.connector)
+
+
+def _when(moment: datetime, dossier: Dossier) -> SafeString:
+    return when(moment, now=dossier.now)
+
+
+def _join(*sentences: SafeString) -> SafeString:
+    return format_html_join(" ", "{}", ((s,) for s in sentences if s))

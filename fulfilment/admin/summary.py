@@ -1,0 +1,81 @@
+"""The head of the queue: what is at risk, how old it is, and whether the checks still run."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Count, Min, QuerySet, Sum
+from django.utils.safestring import SafeString
+
+from fulfilment.admin.filters import BUCKETS
+from fulfilment.admin.money import money
+from fulfilment.admin.times import when
+from fulfilment.conf import conf
+from fulfilment.models import Case, Fulfilment
+from fulfilment.states import OPEN, State
+
+# Due rows wait for the next poll and for the look-up limit of their connector; only a delay
+# beyond any of that means that nobody polls.
+PATIENCE = timedelta(minutes=2)
+POLLS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AtRisk:
+    """One currency's sum."""
+
+    count: int
+    amount: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgeCount:
+    """How many rows are of this age; `key` is the filter's value."""
+
+    key: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The checks have stopped: how many rows wait, since when."""
+
+    count: int
+    since: SafeString
+
+
+def at_risk(rows: QuerySet[Fulfilment]) -> list[AtRisk]:
+    """Never one sum over currencies: that number would mean nothing."""
+    sums = rows.order_by().values("currency").annotate(total=Sum("amount"), count=Count("pk"))
+    return [
+        AtRisk(row["count"], money(row["total"], row["currency"]))
+        for row in sums.order_by("currency")
+    ]
+
+
+def ages(rows: QuerySet[Fulfilment], *, now: datetime) -> list[AgeCount]:
+    """One count per bucket, youngest first."""
+    counts = rows.order_by().aggregate(
+        **{f"bucket_{i}": Count("pk", filter=b.condition(now)) for i, b in enumerate(BUCKETS)}
+    )
+    return [AgeCount(b.key, b.label, counts[f"bucket_{i}"]) for i, b in enumerate(BUCKETS)]
+
+
+def stopped(*, now: datetime) -> Stopped | None:
+    """None while the checks run; over all open rows, because one worker checks them all."""
+    late = Fulfilment.objects.filter(state__in=sorted(OPEN), next_check_at__lt=overdue_before(now))
+    found = late.aggregate(count=Count("pk"), oldest=Min("next_check_at"))
+    if not found["count"]:
+        return None
+    return Stopped(found["count"], when(found["oldest"], now=now))
+
+
+def open_cases_elsewhere() -> int:
+    """Cases on payments with a verdict: something that was said later contradicts it."""
+    waiting = Fulfilment.objects.filter(state=State.NEEDS_RECONCILIATION)
+    return Case.objects.filter(closed_at__isnull=True).exclude(fulfilment__in=waiting).count()
+
+
+def overdue_before(now: datetime) -> datetime:
+    """A check due before this moment should long have run."""
+    return now - max(PATIENCE, POLLS * conf().poll_interval)

@@ -1,0 +1,112 @@
+"""What a person may do with a case. A forbidden action stays on the page and says why."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from fulfilment.admin import words
+from fulfilment.admin.access import Access
+from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.money import money
+from fulfilment.admin.times import when
+from fulfilment.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A button, what pressing it does, and why it cannot be pressed (empty: it can)."""
+
+    name: str
+    label: str
+    consequences: tuple[str, ...]
+    blocked: tuple[str | SafeString, ...]
+    tone: str = ""
+
+
+def verdicts(dossier: Dossier, access: Access) -> tuple[Outcome, Outcome, Outcome]:
+    """Paid out, not paid out, and the one that is never given by hand."""
+    return (_paid_out(dossier, access), _not_paid_out(dossier, access), _send_again(dossier))
+
+
+def ask(dossier: Dossier, access: Access) -> Outcome:
+    """The harmless one: a look-up now."""
+    provider = words.provider(dossier.fulfilment.connector)
+    then = (
+        f"If {provider} says done or not done, this settles by itself and the app is told."
+        if dossier.state.is_open
+        else f"If {provider} contradicts our verdict, the verdict stands and a case is opened."
+    )
+    name = dossier.fulfilment.reference
+    consequences = (f"We ask {provider} about {name}, at once. It moves no money.", then)
+    return Outcome("ask", f"Ask {provider} now", consequences, tuple(_not_askable(dossier, access)))
+
+
+def _paid_out(dossier: Dossier, access: Access) -> Outcome:
+    consequences = (
+        "The app will be told: completed.",
+        f"The {_sum(dossier)} that we hold for it leaves the customer's account.",
+        "It cannot be undone.",
+    )
+    blocked = tuple(_undecidable(dossier, access.resolve_fulfilled))
+    return Outcome(State.FULFILLED, "Mark as paid out", consequences, blocked, "done")
+
+
+def _not_paid_out(dossier: Dossier, access: Access) -> Outcome:
+    provider = words.provider(dossier.fulfilment.connector)
+    consequences = (
+        "The app will be told: failed, and that it may try again.",
+        f"The {_sum(dossier)} that we hold for it goes back to the customer.",
+        f"If {provider} pays after all, that money is lost. It cannot be undone.",
+    )
+    blocked = (*_undecidable(dossier, access.resolve_failed), *_not_fenced(dossier))
+    return Outcome(State.FAILED, "Mark as not paid out", consequences, blocked, "not-done")
+
+
+def _send_again(dossier: Dossier) -> Outcome:
+    why = (
+        "Never by hand: it could pay twice. The automatic checks send it again by themselves, "
+        "under the same reference, once it is a fact that nothing was paid."
+    )
+    return Outcome("", "Send it again", (f"A second order over {_sum(dossier)}.",), (why,))
+
+
+def _undecidable(dossier: Dossier, missing: str) -> Iterator[str]:
+    if dossier.state != State.NEEDS_RECONCILIATION:
+        state = words.badge(dossier.state).text.lower()
+        yield f"It is “{state}”, so there is no verdict to give by hand."
+    if missing:
+        yield missing
+
+
+def _not_askable(dossier: Dossier, access: Access) -> Iterator[str]:
+    provider = words.provider(dossier.fulfilment.connector)
+    situation = dossier.situation
+    if situation is None:
+        yield f"{provider} is not configured any more."
+    elif not situation.rules.capabilities.lookup_by_reference:
+        yield f"{provider} cannot be asked about a single payment."
+    if not dossier.sent:
+        yield f"Nothing was ever sent, so {provider} cannot know anything about it."
+    if access.ask:
+        yield access.ask
+
+
+def _not_fenced(dossier: Dossier) -> Iterator[str | SafeString]:
+    """An attempt that may still be under way can still pay, whatever anybody knows now."""
+    situation = dossier.situation
+    if situation is None or dossier.state != State.NEEDS_RECONCILIATION or situation.fenced:
+        return
+    if situation.fenced_at is None:
+        yield "An attempt is still open: it may be paying now."
+        return
+    yield format_html(
+        "An attempt may still reach {} until {}. Reload this page then.",
+        words.provider(dossier.fulfilment.connector),
+        when(situation.fenced_at, now=dossier.now),
+    )
+
+
+def _sum(dossier: Dossier) -> str:
+    return money(dossier.fulfilment.amount, dossier.fulfilment.currency)

@@ -1,0 +1,96 @@
+"""What the buttons do: each calls its service, which checks the permission and the state again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.db import transaction
+
+from fulfilment import store, transitions
+from fulfilment.admin import words
+from fulfilment.admin.forms import NoteForm, ResolveForm
+from fulfilment.admin.story import says
+from fulfilment.models import Case, CaseAction, Fulfilment
+from fulfilment.reconcile import cases, lookups, people
+
+# The same words again from the same person within this time are a second click.
+SECOND_CLICK = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One POST: the form that it needs, what runs, and the sentence that answers."""
+
+    name: str
+    form: type[forms.Form]
+    run: Callable[..., str]
+
+
+def _resolve(fulfilment: Fulfilment, *, actor: Any, **given: Any) -> str:
+    row = cases.resolve(fulfilment.pk, actor=actor, **given)
+    return f"Done: it is marked as {words.badge(row.state).text.lower()}, and the app is told."
+
+
+def _ask(fulfilment: Fulfilment, *, actor: Any) -> str:
+    evidence = lookups.ask(fulfilment.pk, actor=actor)
+    return f"Asked just now: {words.provider(fulfilment.connector)} {says(evidence)}."
+
+
+def _open(fulfilment: Fulfilment, *, actor: Any) -> str:
+    cases.open(fulfilment.pk, actor=actor)
+    return "A case is open."
+
+
+def _take(fulfilment: Fulfilment, *, actor: Any) -> str:
+    with transaction.atomic():
+        if _open_case(fulfilment).owner_id == actor.pk:
+            return "You own this case already."
+        cases.take(fulfilment.pk, actor=actor)
+    return "You own this case now."
+
+
+def _release(fulfilment: Fulfilment, *, actor: Any) -> str:
+    with transaction.atomic():
+        if _open_case(fulfilment).owner_id != actor.pk:
+            return "You do not own this case, so there was nothing to release."
+        cases.release(fulfilment.pk, actor=actor)
+    return "Nobody owns this case now."
+
+
+def _note(fulfilment: Fulfilment, *, actor: Any, note: str) -> str:
+    with transaction.atomic():
+        same = CaseAction.objects.filter(
+            case=_open_case(fulfilment),
+            action=CaseAction.Action.NOTED,
+            actor=people.name_of(actor),
+            note=note,
+            acted_at__gt=store.now() - SECOND_CLICK,
+        )
+        if same.exists():
+            return "This note is saved already; it is there once."
+        cases.note(fulfilment.pk, actor=actor, note=note)
+    return "Your note is saved."
+
+
+def _open_case(fulfilment: Fulfilment) -> Case:
+    """Under the row's lock. The service would open a new case; the button spoke of this one."""
+    row = store.lock(fulfilment.pk)
+    case = row.cases.filter(closed_at__isnull=True).first()
+    if case is None:
+        raise transitions.stale(row.pk)
+    return case
+
+
+STEPS = {
+    step.name: step
+    for step in (
+        Step("resolve", ResolveForm, _resolve),
+        Step("ask", forms.Form, _ask),
+        Step("open", forms.Form, _open),
+        Step("take", forms.Form, _take),
+        Step("release", forms.Form, _release),
+        Step("note", NoteForm, _note),
+    )
+}

@@ -1,0 +1,5 @@
+"""The screens of support staff. Importing this package registers them with Django's admin."""
+
+from fulfilment.admin import cases, fulfilments
+
+__all__ = ["cases", "fulfilments"]

@@ -1,0 +1,40 @@
+"""All fulfilments in every state, to look at."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.urls import reverse
+
+from fulfilment.admin import columns
+from fulfilment.admin.detail import DetailAdmin
+from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.filters import CaseFilter
+from fulfilment.models import Fulfilment
+from fulfilment.states import State
+
+
+@admin.register(Fulfilment)
+class FulfilmentAdmin(DetailAdmin):
+    """Newest first. Whatever waits for a verdict points to its case page."""
+
+    list_display = (
+        columns.what, columns.amount, columns.state, columns.why, "reference", columns.age,
+    )  # fmt: skip
+    list_filter = (CaseFilter, "state", "kind", "connector", "currency")
+    ordering = ("-pk",)
+    list_per_page = 50
+    show_facets = admin.ShowFacets.NEVER
+    show_full_result_count = False  # counting everything is a full scan on a grown table
+
+    def additions(self, request: HttpRequest, record: Dossier, **more: Any) -> dict[str, Any]:
+        """Where to go on with a row that waits for a verdict."""
+        if record.state != State.NEEDS_RECONCILIATION:
+            return {}
+        if not request.user.has_perm("fulfilment.view_reconciliation"):
+            return {}
+        return {
+            "case_url": reverse(
+                "admin:fulfilment_reconciliation_change", args=[record.fulfilment.pk]
+            )
+        }

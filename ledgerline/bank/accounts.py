@@ -95,7 +95,7 @@ def refuse_frozen_payee(account: Account) -> None:
 
 
 def _owner_is_frozen(account: Account) -> bool:
-    return User.objects.filter(pk=account.owner_id, frozen_at__isnull=False).exists()
+    return User.objects.filter(accounts=account, frozen_at__isnull=False).exists()
 
 
 def _internal_number(role: Account.Role, currency: str) -> str:

@@ -3,14 +3,13 @@
 from typing import Any
 
 from django.http import Http404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ledgerline.bank.answers import written_at
-from ledgerline.bank.api import pages
+from ledgerline.bank.api import pages, schema
 from ledgerline.bank.models import Account, Entry
 from ledgerline.bank.money import EXPONENTS, LARGEST
 
@@ -18,7 +17,7 @@ from ledgerline.bank.money import EXPONENTS, LARGEST
 class Accounts(APIView):
     """Your accounts, oldest first, with their full numbers: they are yours."""
 
-    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(responses={200: schema.ACCOUNTS})
     def get(self, request: Request) -> Response:
         """Balance, what is held and what can be spent, in minor units."""
         own = Account.objects.filter(owner=request.user.pk).order_by("pk")
@@ -28,7 +27,7 @@ class Accounts(APIView):
 class Entries(APIView):
     """What moved on one of your accounts, newest first."""
 
-    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(parameters=[schema.LIMIT, schema.AFTER], responses={200: schema.ENTRIES})
     def get(self, request: Request, number: str) -> Response:
         """Positive amounts came in, negative ones went out."""
         account = Account.objects.filter(owner=request.user.pk, number=number).first()

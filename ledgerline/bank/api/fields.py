@@ -3,11 +3,13 @@
 import re
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from ledgerline.bank.money import LARGEST
 
 
+@extend_schema_field({"type": "integer", "format": "int64", "minimum": 1, "maximum": LARGEST})
 class MinorUnits(serializers.Field[int, int, int, Any]):
     """A JSON integer from 1 to 9223372036854775807. No string, float, exponent or boolean."""
 
@@ -48,12 +50,12 @@ class Pattern(Text):
     default_error_messages = {"pattern": "Must be {what}."}
 
     def __init__(self, pattern: str, *, what: str, **kwargs: Any) -> None:
-        self._pattern = re.compile(pattern, re.ASCII)
+        self.pattern = pattern
         self._what = what
         super().__init__(**kwargs)
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if not self._pattern.fullmatch(text):
+        if not re.fullmatch(self.pattern, text, re.ASCII):
             self.fail("pattern", what=self._what)
         return text

@@ -6,7 +6,6 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,7 +14,7 @@ from rest_framework.views import APIView
 import idempotency
 from idempotency.responses import respond
 from ledgerline.bank import answers, transfers
-from ledgerline.bank.api import pages
+from ledgerline.bank.api import pages, schema
 from ledgerline.bank.api.orders import OrderFields
 from ledgerline.bank.models import Transfer
 
@@ -28,17 +27,17 @@ class Transfers(APIView):
 
     @extend_schema(
         request=OrderFields,
-        responses={201: OpenApiTypes.OBJECT, 202: OpenApiTypes.OBJECT, 400: OpenApiTypes.OBJECT},
+        parameters=[schema.KEY],
+        responses={201: schema.TRANSFER, 202: schema.TRANSFER, **schema.PROBLEMS},
     )
     @idempotency.idempotent(mode="atomic", progress="progress")
     def post(self, request: Request) -> HttpResponseBase:
         """Pay: 201 when the money has moved, 202 when another bank still has to take it."""
         claim: Claim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
-        order = OrderFields(data=request.data).order()
         earlier = transfers.find(claim.reference)
         if earlier is not None:
             return _answer_again(earlier, claim)
-        transfer = transfers.make(order, claim=claim)
+        transfer = transfers.make(OrderFields(data=request.data).order(), claim=claim)
         if transfer.state == Transfer.State.PENDING:
             return claim.defer(respond(answers.accepted(transfer)))
         return respond(answers.created(transfer))
@@ -54,7 +53,11 @@ class Transfers(APIView):
             retry_after=answers.retry_after(transfer),
         )
 
-    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="transfers_list",
+        parameters=[schema.REFERENCE, schema.LIMIT, schema.AFTER],
+        responses={200: schema.TRANSFERS},
+    )
     def get(self, request: Request) -> Response:
         """Your transfers, newest first; `?reference=` finds the one of a key."""
         rows = _own(request).order_by("-created_at", "-id")
@@ -70,7 +73,7 @@ class Transfers(APIView):
 class OneTransfer(APIView):
     """One transfer: the truth about it at this moment."""
 
-    @extend_schema(responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(responses={200: schema.TRANSFER})
     def get(self, request: Request, pk: UUID) -> Response:
         """Yours only; anybody else's is not found."""
         transfer = _own(request).filter(pk=pk).first()

@@ -1,0 +1,108 @@
+"""How the API describes itself at /v1/schema/ (OpenAPI 3)."""
+
+from typing import Any
+
+from drf_spectacular.extensions import (
+    OpenApiAuthenticationExtension,
+    OpenApiSerializerFieldExtension,
+)
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_MAYBE_TEXT: Schema = {"type": "string", "nullable": True}
+_TIME: Schema = {"type": "string", "format": "date-time"}
+_MAYBE_TIME: Schema = _TIME | {"nullable": True}
+_MINOR: Schema = {"type": "integer", "format": "int64", "description": "minor units"}
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _page(name: str, rows: Schema) -> Schema:
+    return _object(**{name: {"type": "array", "items": rows}, "next": _MAYBE_TEXT})
+
+
+TRANSFER = _object(
+    id={"type": "string", "format": "uuid"},
+    reference=_TEXT,
+    state={
+        "type": "string",
+        "enum": ["pending", "fulfilled", "failed", "cancelled", "reversed"],
+    },
+    amount=_MINOR,
+    currency=_TEXT,
+    fromAccount=_TEXT | {"description": "masked"},
+    toAccount=_TEXT | {"description": "masked"},
+    toBank=_MAYBE_TEXT,
+    narration=_TEXT,
+    createdAt=_TIME,
+    decidedAt=_MAYBE_TIME,
+    reversedAt=_MAYBE_TIME,
+)
+TRANSFERS = _page("transfers", TRANSFER)
+ACCOUNT = _object(
+    number=_TEXT,
+    name=_TEXT,
+    currency=_TEXT,
+    exponent={"type": "integer", "description": "decimal places of the currency (ISO 4217)"},
+    balance=_MINOR,
+    held=_MINOR,
+    available=_MINOR,
+    frozen={"type": "boolean"},
+    openedAt=_TIME,
+)
+ACCOUNTS = _object(accounts={"type": "array", "items": ACCOUNT})
+ENTRY = _object(
+    id={"type": "integer", "format": "int64"},
+    amount=_MINOR,
+    currency=_TEXT,
+    kind=_TEXT,
+    transfer=_MAYBE_TEXT | {"format": "uuid"},
+    postedAt=_TIME,
+)
+ENTRIES = _page("entries", ENTRY)
+PROBLEM: Schema = _object(
+    type=_TEXT | {"format": "uri-reference", "description": "the page that explains it"},
+    title=_TEXT,
+    status={"type": "integer"},
+    code=_TEXT,
+    retry={"type": "string", "enum": ["same_key", "new_key", "after", "never"]},
+    safe_new_key={"type": "boolean"},
+)
+PROBLEMS = {
+    (status, "application/problem+json"): PROBLEM for status in (400, 401, 409, 415, 422, 503)
+}
+
+KEY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    required=True,
+    description="One per action of the user; the same on every retry of it.",
+)
+LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="1 to 100 rows, usually 20")
+AFTER = OpenApiParameter("after", OpenApiTypes.STR, description="the last row you have seen")
+REFERENCE = OpenApiParameter("reference", OpenApiTypes.STR, description="finds the one of a key")
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """`Authorization: Bearer <token>`."""
+
+    target_class = "ledgerline.tokens.BearerToken"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: Any) -> Schema:
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+
+
+class PatternSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """The pattern that a text has to match as a whole."""
+
+    target_class = "ledgerline.bank.api.fields.Pattern"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        return {"type": "string", "pattern": f"^{self.target.pattern}$"}

@@ -1,0 +1,77 @@
+"""When "not found" is a fact: each condition alone keeps it from being one."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from fulfilment.reconcile import absence
+from fulfilment.reconcile.evidence import Finding
+from tests.unit.fulfilment.build import (
+    FINAL,
+    FOREVER,
+    VISIBLE,
+    absent,
+    attempt,
+    fact,
+    minutes,
+    situation,
+)
+
+SENT = attempt(ago=minutes(90))
+AGREEING = absent(minutes(20), minutes(10), minutes(1))
+
+
+def test_three_agreeing_answers_after_the_settling_time_are_a_fact() -> None:
+    assert absence.is_fact(situation(*AGREEING, tries=(SENT,)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (AGREEING[1:], "only two answers"),
+        (absent(minutes(20), minutes(1.5), minutes(1)), "the last two are one lagging replica's"),
+        (absent(minutes(88), minutes(80), minutes(70)), "asked before the settling time was over"),
+        ((), "nobody asked"),
+        (tuple(replace(f, canary=False) for f in AGREEING), "no known reference was found either"),
+        ((*AGREEING[:2], replace(AGREEING[2], canary=False)), "the last run had no canary"),
+        (
+            (*AGREEING[:2], fact(Finding.NO_INFORMATION, ago=minutes(0.5))),
+            "no information is no answer",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_it_is_no_fact_when(facts, why) -> None:
+    assert not absence.is_fact(situation(*facts, tries=(SENT,))), f"taken for a fact although {why}"
+
+
+def test_no_information_in_between_does_not_break_the_agreement() -> None:
+    silent = fact(Finding.NO_INFORMATION, ago=minutes(5))
+    facts = (*AGREEING[:2], silent, AGREEING[2])
+    assert absence.is_fact(situation(*facts, tries=(SENT,)))
+
+
+def test_an_answer_from_before_the_sending_says_nothing_about_it() -> None:
+    facts = absent(minutes(95), minutes(10), minutes(1))
+    assert not absence.is_fact(situation(*facts, tries=(SENT,)))
+
+
+def test_an_attempt_that_is_not_fenced_can_still_arrive() -> None:
+    quick = replace(FOREVER, not_found_final_after=timedelta(0), visible_after=timedelta(0))
+    unfenced = attempt(ago=timedelta(seconds=40))
+    facts = absent(*(timedelta(seconds=s) for s in (15, 10, 5)))
+    assert not absence.is_fact(situation(*facts, tries=(unfenced,), capabilities=quick))
+
+
+def test_the_settling_time_is_the_longest_of_the_three() -> None:
+    for capabilities, settling in (
+        (FOREVER, FINAL),
+        (replace(FOREVER, not_found_final_after=timedelta(0)), VISIBLE),
+        (
+            replace(FOREVER, not_found_final_after=timedelta(0), visible_after=timedelta(0)),
+            timedelta(seconds=20),
+        ),
+    ):
+        seen = situation(tries=(SENT,), capabilities=capabilities)
+        assert absence.settling_ends_at(seen) == SENT.claimed_at + settling

@@ -1,0 +1,106 @@
+"""What no mixture of attempts and answers may ever lead to."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fulfilment.connectors.base import Dedupe
+from fulfilment.reconcile import policy
+from fulfilment.reconcile.evidence import Finding, Source
+from fulfilment.reconcile.situation import Situation
+from fulfilment.reconcile.verdicts import Conflict, Fail, Fulfil, Requeue
+from fulfilment.states import State
+from tests.unit.fulfilment.build import (
+    BLIND,
+    CACHED_ERRORS,
+    FOREVER,
+    NEVER_FINAL,
+    NO_DEDUPE,
+    NOW,
+    WINDOW,
+    attempt,
+    fact,
+    situation,
+)
+
+ages = st.integers(0, 3 * 24 * 3600).map(lambda s: timedelta(seconds=s))
+facts = st.builds(
+    fact,
+    st.sampled_from(Finding),
+    ago=ages,
+    id=st.integers(1, 9),
+    source=st.sampled_from(Source),
+    canary=st.booleans(),
+    amount=st.sampled_from([500, 500, 500, 7, None]),
+    attempt=st.sampled_from([None, 1, 2]),
+)
+tries = st.builds(
+    attempt,
+    st.integers(1, 3),
+    ago=ages,
+    maybe_sent=st.booleans(),
+    answers=st.frozensets(st.sampled_from(Finding), max_size=1),
+)
+situations = st.builds(
+    lambda said, made, capabilities, state, crashes: situation(
+        *sorted(said, key=lambda f: f.recorded_at),
+        tries=tuple(sorted(made, key=lambda t: t.number)),
+        capabilities=capabilities,
+        state=state,
+        failed_starts=crashes,
+    ),
+    st.lists(facts, max_size=6),
+    st.lists(tries, max_size=3),
+    st.sampled_from([FOREVER, WINDOW, NO_DEDUPE, NEVER_FINAL, BLIND, CACHED_ERRORS]),
+    st.sampled_from([State.PENDING, State.NEEDS_RECONCILIATION]),
+    st.integers(0, 6),
+)
+
+
+@given(situations)
+def test_nothing_is_sent_again_that_may_have_arrived_where_that_pays_again(seen: Situation) -> None:
+    verdict = policy.decide(seen)
+    if isinstance(verdict, Requeue) and seen.unresolved:
+        assert seen.rules.capabilities.dedupe is not Dedupe.NONE
+        assert seen.window_open
+        assert seen.fenced
+
+
+@given(situations)
+def test_nothing_fails_without_a_word_of_the_provider_or_before_the_fence(seen: Situation) -> None:
+    verdict = policy.decide(seen)
+    if isinstance(verdict, Fail):
+        ground = next(f for f in seen.told if f.id == verdict.fact)
+        assert ground.conclusive
+        assert seen.fenced
+        assert not seen.said(Finding.DONE)
+
+
+@given(situations)
+def test_nothing_is_fulfilled_on_another_amount_or_against_a_denial(seen: Situation) -> None:
+    if isinstance(policy.decide(seen), Fulfil):
+        assert not seen.said(Finding.NOT_DONE)
+        done = [f for f in seen.told if f.conclusive and f.finding is Finding.DONE]
+        assert {(f.amount, f.currency) for f in done} <= {(500, "NGN")}
+
+
+@given(situations)
+def test_the_order_in_which_it_was_said_never_changes_a_conclusive_verdict(seen: Situation) -> None:
+    backwards = situation(
+        *reversed(seen.facts),
+        tries=seen.tries,
+        capabilities=seen.rules.capabilities,
+        state=seen.state,
+        failed_starts=seen.failed_starts,
+    )
+    settled = (Fulfil, Fail, Conflict)
+    forth, back = policy.decide(seen), policy.decide(backwards)
+    if isinstance(forth, settled) or isinstance(back, settled):
+        assert type(forth) is type(back), "whoever brings the evidence last must not decide"
+
+
+@given(situations)
+def test_waiting_ends_in_the_future(seen: Situation) -> None:
+    until = getattr(policy.decide(seen), "until", None)
+    assert until is None or until > NOW, "a wait that is over already would be a busy loop"

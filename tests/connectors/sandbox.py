@@ -113,6 +113,16 @@ def instruction(reference: str, **changes: Any) -> Instruction:
     )
 
 
+def paid(sandbox: Sandbox) -> int:
+    """How many payments left the provider."""
+    return int(sandbox.books()["count"])
+
+
+def expect(said: Any, kind: type, cause: str) -> None:
+    """Fails with the cause in words unless the connector said an outcome of this kind."""
+    assert isinstance(said, kind), f"{cause}: expected {kind.__name__}, got {said!r}"
+
+
 def until(condition: Callable[[], Any], *, what: str, seconds: float = 10) -> None:
     """Waits for something another process does; fails with `what` it waited for."""
     end = time.monotonic() + seconds

@@ -53,7 +53,7 @@ class Situation:
     @property
     def fenced_at(self) -> datetime | None:
         """From when on none of the attempts can begin anything; None while one is open."""
-        moments = [t.fenced_at(call=self.rules.call) for t in self.tries]
+        moments = [t.fenced_at(call=self.rules.call) for t in self.unresolved]
         known = [moment for moment in moments if moment is not None]
         if len(known) < len(moments):
             return None

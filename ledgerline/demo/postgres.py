@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -67,10 +68,11 @@ def _password(home: Path, account: Account | None) -> str:
 
 
 def _initialise(binaries: Path, home: Path, account: Account | None) -> None:
-    """Into a new name, then renamed: an interrupted run leaves nothing that looks like a database."""
-    data, new = home / "data", home / f"data.{secrets.token_hex(4)}"
+    """Under another name, then renamed: an interrupted run leaves nothing that looks like data."""
+    data, new = home / "data", home / "data.new"
     if data.exists():
         return
+    shutil.rmtree(new, ignore_errors=True)
     made = subprocess.run(
         [
             binaries / "initdb", "-D", new, "--username=postgres", f"--pwfile={home / 'password'}",

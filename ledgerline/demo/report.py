@@ -83,7 +83,7 @@ def _members(facts: Facts, pids: Mapping[str, list[int]]) -> dict[str, Any]:
 def _curl(facts: Facts, *, amount: int, bank: str | None = None) -> str:
     payer, payee = list(facts.users.values())[:2]
     order: dict[str, Any] = {"toAccount": payee["account"], "amount": amount, "currency": "NGN"}
-    body = json.dumps(order | ({"toBank": bank} if bank else {}))
+    body = json.dumps(order | ({"toBank": bank} if bank else {}), separators=(",", ":"))
     return (
         f"curl -si {facts.base_url}/v1/transfers -H 'Content-Type: application/json'"
         f" -H 'Idempotency-Key: {uuid.uuid4()}' -H 'Authorization: Bearer {payer['token']}' -d '{body}'"

@@ -1,25 +1,23 @@
 """`make demo`, from the first check to the last process ended."""
 
+import itertools
 import os
-import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
-from . import embedded, environment, given, lock, oracle, prepare, processes, report
+from ledgerline import env
+
+from . import embedded, environment, given, interrupts, lock, oracle, prepare, processes, report
 from .embedded import Servers
+from .interrupts import Stopped
 from .report import Facts
 from .story import Story
 from .watch import Watch
 
 LOOK_EVERY = 0.25  # seconds
+NEWS_EVERY = 4  # looks
 Say = Callable[[str], None]
-
-
-class Stopped(BaseException):
-    """Ctrl-C, SIGTERM, or the terminal was closed. Not an error: no `except Exception` may stop it."""
 
 
 def run(folder: Path, *, port: int | None, say: Say) -> None:
@@ -29,19 +27,28 @@ def run(folder: Path, *, port: int | None, say: Say) -> None:
         DemoError: something is missing or taken; the sentence says what to do.
     """
     folder = _made(folder)
-    with lock.held(folder), _stoppable():
+    interrupts.raise_stopped()
+    try:
+        with lock.held(folder):
+            report.remove(folder)
+            given.check()
+            with lock.of_database(env.text("DATABASE_URL")):
+                _with_servers(folder, port, say)
+    except Stopped:
+        say("Stopped. The data stay for the next start.")
+
+
+def _with_servers(folder: Path, port: int | None, say: Say) -> None:
+    _forget_old_logs(folder)
+    say("Starting PostgreSQL and Valkey ...")
+    servers = embedded.start(folder)
+    try:
+        _run(servers, folder, port, say)
+    finally:
+        interrupts.ignore()
+        say("Stopping ...")
         report.remove(folder)
-        given.check()
-        _forget_old_logs(folder)
-        say("Starting PostgreSQL and Valkey ...")
-        servers = embedded.start(folder)
-        try:
-            _run(servers, folder, port, say)
-        except Stopped:
-            say("Stopping ...")
-        finally:
-            _undisturbed(lambda: _stop(servers, folder))
-        say("Stopped. The data stay in the folder for the next start.")
+        servers.stop()
 
 
 def _run(servers: Servers, folder: Path, port: int | None, say: Say) -> None:
@@ -66,8 +73,9 @@ def _watch(servers: Servers, folder: Path, facts: Facts, say: Say) -> None:
     pids = _pids(servers)
     report.write(folder, facts, pids)
     say(report.welcome(facts, folder))
-    while True:
-        for line in [*watch.look(), *story.news()]:
+    for look in itertools.count():
+        news = story.news() if look % NEWS_EVERY == 0 else []
+        for line in [*watch.look(), *news]:
             say(f"{time.strftime('%H:%M:%S')}  {line}")
         if (current := _pids(servers)) != pids:
             pids = current
@@ -90,29 +98,3 @@ def _made(folder: Path) -> Path:
 def _forget_old_logs(folder: Path) -> None:
     for log in folder.glob("*.log"):
         log.unlink()
-
-
-@contextmanager
-def _stoppable() -> Iterator[None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        _ignore_signals()  # a second Ctrl-C must not leave half of the processes behind
-        raise Stopped
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
-    yield
-
-
-def _ignore_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
-def _undisturbed(act: Callable[[], None]) -> None:
-    _ignore_signals()
-    act()
-
-
-def _stop(servers: Servers, folder: Path) -> None:
-    report.remove(folder)
-    servers.stop()

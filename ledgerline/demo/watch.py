@@ -58,6 +58,4 @@ class Watch:
 def _obituary(child: Child) -> str:
     code = child.process.returncode
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    return (
-        f"{child.program.role} {how}; the end of {child.program.log}:\n{last_lines(child.said())}"
-    )
+    return f"{child.program.role} {how}; the end of {child.program.log}:\n{last_lines(child.said(), count=3)}"

@@ -9,10 +9,9 @@ from django.db.models.functions import Now
 
 import fulfilment as fulfilments
 import idempotency
-from ledgerline.bank import accounts, answers, errors, holds
+from ledgerline.bank import accounts, answers, errors, holds, transfers
 from ledgerline.bank.models import Account, Posting, Transfer
 from ledgerline.bank.posting import Leg, post
-from ledgerline.bank.transfers import KIND, reference_of_payment
 
 if TYPE_CHECKING:
     from fulfilment.models import Evidence, Fulfilment
@@ -23,7 +22,7 @@ def register() -> None:
     handlers = fulfilments.Handlers(
         on_fulfilled=on_fulfilled, on_failed=on_failed, on_reversed=on_reversed
     )
-    fulfilments.register(KIND, handlers)
+    fulfilments.register(transfers.KIND, handlers)
 
 
 def on_fulfilled(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
@@ -66,11 +65,7 @@ def on_reversed(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
 
 
 def _locked(fulfilment: "Fulfilment") -> Transfer:
-    return (
-        Transfer.objects.select_for_update(no_key=True, of=("self",))
-        .select_related("from_account")
-        .get(reference=reference_of_payment(fulfilment.payment_id))
-    )
+    return transfers.locked(transfers.reference_of_payment(fulfilment.payment_id))
 
 
 def _decide(transfer: Transfer, *, state: Transfer.State) -> None:

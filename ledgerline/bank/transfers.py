@@ -45,6 +45,16 @@ def find(reference: str) -> Transfer | None:
     return Transfer.objects.filter(reference=reference).select_related("from_account").first()
 
 
+def locked(reference: str) -> Transfer:
+    """The transfer as it is now, and as it stays until this transaction ends.
+
+    A verdict and a late retry both come here first, so neither misses what the other wrote.
+    Raises `Transfer.DoesNotExist`.
+    """
+    rows = Transfer.objects.select_for_update(no_key=True, of=("self",))
+    return rows.select_related("from_account").get(reference=reference)
+
+
 def make(order: Order, *, claim: Claimed) -> Transfer:
     """Carry the order out, in the caller's transaction.
 

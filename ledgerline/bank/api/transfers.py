@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import idempotency
-from idempotency.responses import respond
+from idempotency.responses import http_response
 from ledgerline.bank import answers, transfers
 from ledgerline.bank.api import pages, schema
 from ledgerline.bank.api.orders import OrderFields
@@ -34,13 +34,12 @@ class Transfers(APIView):
     def post(self, request: Request) -> HttpResponseBase:
         """Pay: 201 when the money has moved, 202 when another bank still has to take it."""
         claim: Claim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
-        earlier = transfers.find(claim.reference)
-        if earlier is not None:
-            return _answer_again(earlier, claim)
+        if transfers.find(claim.reference) is not None:
+            return _answer_again(claim.reference, claim)
         transfer = transfers.make(OrderFields(data=request.data).order(), claim=claim)
         if transfer.state == Transfer.State.PENDING:
-            return claim.defer(respond(answers.accepted(transfer)))
-        return respond(answers.created(transfer))
+            return claim.defer(http_response(answers.accepted(transfer)))
+        return http_response(answers.created(transfer))
 
     def progress(self, request: Request, record: Any) -> idempotency.Progress:
         """The open transfer, for the 409 that a retry gets meanwhile."""
@@ -82,13 +81,18 @@ class OneTransfer(APIView):
         return Response(answers.represent(transfer))
 
 
-def _answer_again(earlier: Transfer, claim: "Claim") -> HttpResponseBase:
-    """The key's row is gone, the transfer is not: its answer, never a second payment."""
+def _answer_again(reference: str, claim: "Claim") -> HttpResponseBase:
+    """The key's row is gone, the transfer is not: its answer, never a second payment.
+
+    Locked, because a verdict at this moment would find no key to complete, and the one that we
+    are about to defer would stay open for ever.
+    """
+    earlier = transfers.locked(reference)
     if earlier.state != Transfer.State.PENDING:
         raise idempotency.AlreadyApplied(answers.final(earlier), earlier.request_hash)
     if earlier.request_hash != claim.fingerprint:
         raise idempotency.AlreadyApplied(answers.accepted(earlier), earlier.request_hash)
-    return claim.defer(respond(answers.accepted(earlier)))
+    return claim.defer(http_response(answers.accepted(earlier)))
 
 
 def _own(request: Request) -> QuerySet[Transfer]:

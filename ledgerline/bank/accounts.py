@@ -11,7 +11,12 @@ INTERNAL_PREFIX = "99"
 
 
 def open_for(owner: User, *, number: str, currency: str, name: str = "") -> Account:
-    """A customer's new account, empty; `IntegrityError` if the number is taken."""
+    """A customer's new account, empty.
+
+    Raises `ValueError` for a number that is the bank's own, `IntegrityError` for one that is taken.
+    """
+    if number.startswith(INTERNAL_PREFIX):
+        raise ValueError(f"Numbers that begin with {INTERNAL_PREFIX} are the bank's own.")
     return Account.objects.create(
         number=number,
         owner=owner,

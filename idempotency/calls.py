@@ -17,6 +17,9 @@ from django.http.response import HttpResponseBase
 
 from idempotency.claims import Claim
 
+# Raised by a handler, these say that the input could not be read: nothing was decided.
+UNREADABLE = (BadRequest, SuspiciousOperation, MultiPartParserError, ValidationError)
+
 
 @dataclass(slots=True)
 class Call:
@@ -26,13 +29,7 @@ class Call:
     handler: Callable[[], HttpResponseBase]
     view: Any = None  # the view instance, where there is one
 
-    # Raised, these say that the input could not be read: nothing was decided.
-    unreadable: tuple[type[Exception], ...] = (
-        BadRequest,
-        SuspiciousOperation,
-        MultiPartParserError,
-        ValidationError,
-    )
+    unreadable: tuple[type[Exception], ...] = UNREADABLE
 
     @property
     def http(self) -> HttpRequest:

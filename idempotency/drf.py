@@ -9,20 +9,17 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import ParseError, UnsupportedMediaType, ValidationError
 
-from idempotency.calls import Call
+from idempotency import calls
 from idempotency.claims import Claim
+
+UNREADABLE = (*calls.UNREADABLE, ParseError, UnsupportedMediaType, ValidationError)
 
 
 @dataclass(slots=True)
-class RestCall(Call):
+class RestCall(calls.Call):
     """Renders answers and exceptions as the view itself would, so that their bytes are final."""
 
-    unreadable: tuple[type[Exception], ...] = (
-        *Call.__dataclass_fields__["unreadable"].default,
-        ParseError,
-        UnsupportedMediaType,
-        ValidationError,
-    )
+    unreadable: tuple[type[Exception], ...] = UNREADABLE
 
     @property
     def http(self) -> HttpRequest:

@@ -17,10 +17,9 @@ CONTENT_TYPE = "application/problem+json"
 _registered: dict[str, ProblemKind] = {kind.code: kind for kind in CONTRACT}
 
 
-def register(kind: ProblemKind) -> ProblemKind:
-    """Give a code its meaning and its page; a later registration may say it in other words."""
-    _registered[kind.code] = kind
-    return kind
+def register(*kinds: ProblemKind) -> None:
+    """Give codes their meaning and their pages; a later registration may say one in other words."""
+    _registered.update({kind.code: kind for kind in kinds})
 
 
 def registered() -> Mapping[str, ProblemKind]:

@@ -40,7 +40,9 @@ class Phone:
         named = {} if key is None else {"Idempotency-Key": key}
         named |= {} if self.user is None else {"X-User": str(self.user)}
         client = Client(raise_request_exception=False, headers=named | headers)
-        return getattr(client, method)(path, B0 if body is None else body, content_type=content_type)
+        return getattr(client, method)(
+            path, B0 if body is None else body, content_type=content_type
+        )
 
 
 @pytest.fixture(autouse=True)

@@ -62,5 +62,7 @@ def effects(owner: UUID | None = None) -> int:
 def rows() -> list[tuple[str, str, int | None]]:
     """What is on record: (key, status, stored code)."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT key, status, response_code FROM idempotency_keys ORDER BY created_at")
+        cursor.execute(
+            "SELECT key, status, response_code FROM idempotency_keys ORDER BY created_at"
+        )
         return list(cursor.fetchall())

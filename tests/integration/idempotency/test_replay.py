@@ -224,5 +224,3 @@ def test_cookies_and_headers_of_one_request_are_not_replayed(
     assert "X-Request-ID" not in again.headers
     assert MARKER in again.headers["Access-Control-Expose-Headers"]
     same(first, again)
-
-

@@ -129,5 +129,3 @@ class Plain(View):
 
 def unguarded(request: HttpRequest) -> HttpResponse:
     return HttpResponse("not guarded")
-
-

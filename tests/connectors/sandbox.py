@@ -81,9 +81,14 @@ class Sandbox:
         """Ends all rules, or those that fit `query` (`fault=hang`)."""
         return int(self.request("DELETE", f"/faults?{query}")["removed"])
 
-    def connector(self, **settings: Any) -> SandboxConnector:
+    def settings(self, **changes: Any) -> dict[str, Any]:
+        """What `FULFILMENT["CONNECTORS"]` needs to reach this provider."""
+        given = {"CLASS": SandboxConnector, "URL": self.url, "SECRET": self.secret}
+        return given | changes
+
+    def connector(self, **changes: Any) -> SandboxConnector:
         """A connector to this provider."""
-        return SandboxConnector({"URL": self.url, "SECRET": self.secret, **settings})
+        return SandboxConnector(self.settings(**changes))
 
     def request(self, method: str, path: str, members: Any = None) -> dict[str, Any]:
         """One call outside the API under test."""

@@ -21,7 +21,7 @@ _numbers = count(1)
 
 def person(name: str, *, permissions: tuple[str, ...] = (), **more: Any) -> Any:
     """A member of staff with exactly these permissions."""
-    user = get_user_model().objects.create_user(name, password="pw", is_staff=True, **more)
+    user = get_user_model().objects.create_user(name, is_staff=True, **more)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return user
 
@@ -44,7 +44,7 @@ def payment(
     number, asked = next(_numbers), timezone.now() - age
     payment_id = f"transfer:{uuid4().hex}"
     return Fulfilment.objects.create(
-        kind="transfer",
+        kind="payout",
         event_id=f"api:{number}:{uuid4().hex}",
         payment_id=payment_id,
         reference=reference_of(payment_id, connector=connector, generation=1),

@@ -36,7 +36,7 @@ def with_history(rows: QuerySet[Fulfilment]) -> QuerySet[Fulfilment]:
 def what(row: Fulfilment) -> SafeString:
     """The kind and the masked payee."""
     payee = words.payee(row.instruction)
-    to = format_html("<br>to {}", payee) if payee else ""
+    to = format_html("<br>to\u00a0{}", payee) if payee else ""
     return format_html("<b>{}</b>{}", row.kind.replace("_", " ").capitalize(), to)
 
 
@@ -105,6 +105,12 @@ def owner(row: Fulfilment) -> str:
     """Who works on it."""
     found: list[Case] = getattr(row, "open_cases", [])
     return found[0].owner.get_username() if found and found[0].owner else "nobody"
+
+
+@admin.display(description="reference")
+def reference(row: Fulfilment) -> SafeString:
+    """Our name for it at the provider."""
+    return format_html("<code>{}</code>", row.reference)
 
 
 @admin.display(description="state", ordering="state")

@@ -71,7 +71,7 @@ def _payee(dossier: Dossier) -> Row:
 def _name(dossier: Dossier) -> Row:
     theirs = dossier.theirs
     said = theirs.provider_id if theirs and theirs.provider_id else NOT_SAID
-    return Row("Known as", dossier.fulfilment.reference, said, None)
+    return Row("Reference", dossier.fulfilment.reference, said, None)
 
 
 def _time(dossier: Dossier) -> Row:

@@ -64,7 +64,7 @@ class CaseFilter(admin.SimpleListFilter):
     parameter_name = "case"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:
-        return [("open", "open: a person decides"), ("none", "none: still checked automatically")]
+        return [("open", "open: a person decides"), ("none", "none")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         match self.value():

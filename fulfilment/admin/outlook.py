@@ -50,24 +50,28 @@ def _stopped(dossier: Dossier, due: datetime) -> SafeString:
 
 
 def _checks(dossier: Dossier, due: datetime) -> SafeString:
-    provider = words.provider(dossier.fulfilment.connector)
+    moment = when(due, now=dossier.now)
+    text = (
+        "Next automatic check at {}." if due > dossier.now else "The automatic check of {} is due."
+    )
     return format_html(
-        "Next automatic check at {}. If {} then says done or not done, this settles by itself and "
-        "the app is told; if not, it is asked again after {}, for as long as it takes. {}",
-        when(due, now=dossier.now),
-        provider,
+        "{} If {} then says done or not done, this settles by itself and the app is told; if not, "
+        "it is asked again {}, for as long as it takes. {}",
+        format_html(text, moment),
+        words.provider(dossier.fulfilment.connector),
         _distances(conf().schedule, _position(dossier)),
         _case(dossier),
     )
 
 
 def _distances(schedule: tuple[timedelta, ...], position: int) -> str:
-    """`5 minutes, 15 minutes, 1 hour, …, then every day`, from where the row stands."""
+    """`after 5 minutes, 15 minutes, 1 hour, …, then every day`, from where the row stands."""
     left = [span(distance) for distance in schedule[position + 1 :]]
+    every = f"every {span(schedule[-1]).removeprefix('1 ')}"
     if len(left) <= 1:
-        return f"{span(schedule[-1])}, again and again"
+        return every
     dots = ", …" if len(left) > AHEAD + 1 else ""
-    return f"{', '.join(left[:-1][:AHEAD])}{dots}, then every {left[-1].removeprefix('1 ')}"
+    return f"after {', '.join(left[:-1][:AHEAD])}{dots}, then {every}"
 
 
 def _position(dossier: Dossier) -> int:

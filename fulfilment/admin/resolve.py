@@ -45,7 +45,7 @@ def _open(fulfilment: Fulfilment, *, actor: Any) -> str:
 
 def _take(fulfilment: Fulfilment, *, actor: Any) -> str:
     with transaction.atomic():
-        if _open_case(fulfilment).owner_id == actor.pk:
+        if _open_case(fulfilment, actor=actor).owner_id == actor.pk:
             return "You own this case already."
         cases.take(fulfilment.pk, actor=actor)
     return "You own this case now."
@@ -53,7 +53,7 @@ def _take(fulfilment: Fulfilment, *, actor: Any) -> str:
 
 def _release(fulfilment: Fulfilment, *, actor: Any) -> str:
     with transaction.atomic():
-        if _open_case(fulfilment).owner_id != actor.pk:
+        if _open_case(fulfilment, actor=actor).owner_id != actor.pk:
             return "You do not own this case, so there was nothing to release."
         cases.release(fulfilment.pk, actor=actor)
     return "Nobody owns this case now."
@@ -62,7 +62,7 @@ def _release(fulfilment: Fulfilment, *, actor: Any) -> str:
 def _note(fulfilment: Fulfilment, *, actor: Any, note: str) -> str:
     with transaction.atomic():
         same = CaseAction.objects.filter(
-            case=_open_case(fulfilment),
+            case=_open_case(fulfilment, actor=actor),
             action=CaseAction.Action.NOTED,
             actor=people.name_of(actor),
             note=note,
@@ -74,8 +74,9 @@ def _note(fulfilment: Fulfilment, *, actor: Any, note: str) -> str:
     return "Your note is saved."
 
 
-def _open_case(fulfilment: Fulfilment) -> Case:
+def _open_case(fulfilment: Fulfilment, *, actor: Any) -> Case:
     """Under the row's lock. The service would open a new case; the button spoke of this one."""
+    people.require_any(actor)  # "there was nothing to do" is not for whoever may not do it
     row = store.lock(fulfilment.pk)
     case = row.cases.filter(closed_at__isnull=True).first()
     if case is None:

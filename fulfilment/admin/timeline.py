@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import groupby
 
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from fulfilment.admin import words
 from fulfilment.admin.dossier import PROVIDER_SOURCES, Dossier
@@ -35,9 +36,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An entry with its time rendered."""
+    """An entry with its time rendered, and who begins the line."""
 
     entry: Entry
+    who: str
     time: SafeString
     until: SafeString
 
@@ -94,7 +96,8 @@ def _speaker(evidence: Evidence, dossier: Dossier) -> str:
         return f"{provider}, by an event"
     if evidence.source == Source.RESPONSE:
         return f"{provider}, answering our call"
-    return f"{provider}, asked by {words.who(evidence.actor)}"
+    staff = evidence.actor.startswith("staff:")
+    return f"{provider}, asked {f'by {words.who(evidence.actor)}' if staff else 'automatically'}"
 
 
 def _sum(evidence: Evidence) -> str:
@@ -114,7 +117,7 @@ def _action(action: CaseAction, number: str) -> Entry:
     return Entry(
         moment=action.acted_at,
         who=words.who(action.actor),
-        what=": ".join(part for part in (action.get_action_display(), verdict) if part),
+        what=": ".join(part for part in (words.done(action.action), verdict) if part),
         detail=words.hide("; ".join(part for part in (grounds, action.note) if part), number),
         kind="case",
     )
@@ -147,4 +150,5 @@ def _folded(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _line(entry: Entry, now: datetime) -> Line:
-    return Line(entry, when(entry.moment, now=now), when(entry.last, now=now, missing=""))
+    who = entry.who if entry.who.endswith("(staff)") else capfirst(entry.who)
+    return Line(entry, who, when(entry.moment, now=now), when(entry.last, now=now, missing=""))

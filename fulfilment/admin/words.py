@@ -37,6 +37,17 @@ _ROLES = {
     "api": "the customer, through the app",
 }
 
+_ACTIONS = {
+    "opened": "opened a case",
+    "asked": "asked the provider",
+    "proposed": "proposed a verdict",
+    "approved": "approved the verdict",
+    "resolved": "gave the verdict",
+    "noted": "noted",
+    "voided": "voided the proposal",
+    "closed": "closed the case",
+}
+
 # What an instruction may call the payee's number; the first that is there names the payee.
 _NUMBERS = ("account", "to_account", "toAccount", "iban", "phone", "msisdn")
 _BANKS = ("bank", "to_bank", "toBank")
@@ -45,6 +56,11 @@ _BANKS = ("bank", "to_bank", "toBank")
 def badge(state: str) -> Badge:
     """The state in a word."""
     return BADGES[State(state)]
+
+
+def done(action: str) -> str:
+    """What was done on a case, as a verb after whoever did it."""
+    return _ACTIONS.get(action, action)
 
 
 def who(actor: str) -> str:

@@ -45,7 +45,7 @@ class Text(serializers.CharField):
 
 
 class Pattern(Text):
-    """A string that matches `pattern` as a whole; ASCII digits are the only digits."""
+    """A string that matches `pattern` as a whole."""
 
     default_error_messages = {"pattern": "Must be {what}."}
 
@@ -56,6 +56,6 @@ class Pattern(Text):
 
     def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
-        if not re.fullmatch(self.pattern, text, re.ASCII):
+        if not re.fullmatch(self.pattern, text):
             self.fail("pattern", what=self._what)
         return text

@@ -32,6 +32,19 @@ def test_every_list_and_page_can_be_read(desk: Client, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("words", ["ada", "0123456780", "12345678901234567890", "'\";--", "1 2"])
+def test_a_search_for_anything_is_answered(desk: Client, model: str, words: str) -> None:
+    assert desk.get(f"/admin/bank/{model}/", {"q": words}).status_code == 200
+
+
+def test_a_transfer_is_found_by_its_id_and_its_reference(desk: Client) -> None:
+    transfer = Transfer.objects.get()
+    for words in (str(transfer.pk), transfer.reference, "ada"):
+        found = desk.get("/admin/bank/transfer/", {"q": words}).context["cl"].result_list
+        assert list(found) == [transfer], f"{words} does not find the transfer"
+
+
+@pytest.mark.parametrize("model", MODELS)
 def test_nothing_can_be_added_changed_or_deleted(desk: Client, model: str) -> None:
     row = desk.get(f"/admin/bank/{model}/").context["cl"].result_list[0]
     page = f"/admin/bank/{model}/{row.pk}"

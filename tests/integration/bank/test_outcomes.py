@@ -103,7 +103,7 @@ def test_a_second_verdict_is_refused_and_moves_nothing(
 ) -> None:
     first(open_transfer[1], None)
     after_first = on_hand(ada)
-    with pytest.raises(errors.BooksRefused):
+    with pytest.raises(errors.BooksRefused, match="cannot become"):
         second(open_transfer[1], None)
     assert (on_hand(ada), len(told)) == (after_first, 1)
 

@@ -105,6 +105,10 @@ def test_140_characters_of_narration_are_taken_whatever_they_are() -> None:
     assert OrderFields(data=B0 | {"narration": "😀" * 140}).order().narration == "😀" * 140
 
 
+def test_a_narration_of_spaces_stays_what_it_is() -> None:
+    assert OrderFields(data=B0 | {"narration": "   "}).order().narration == "   "
+
+
 def test_an_unknown_field_is_refused_by_name_with_the_known_ones() -> None:
     errors = errors_of(B0 | {"toaccount": "0123456789"})
     assert list(errors) == ["toaccount"]

@@ -2,14 +2,16 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import httpx2
 import psutil
 import psycopg
 import pytest
 
-from ledgerline.demo.check import books
+from ledgerline.demo.check import books, taps
 from ledgerline.demo.check.phone import Phone, new_key
 from ledgerline.demo.check.system import System
 from tests.acceptance.conftest import Demo
@@ -35,14 +37,14 @@ def test_a_web_process_killed_between_business_write_and_commit_leaves_one_trans
     demo: Demo, system: System
 ) -> None:
     key = f"stall-{new_key()}"
-    body = _body(system, amount=777, narration="killed before commit")
-    phone = Phone(system.base_url, system.users["ada"]["token"])
-    with _stalled(system):
+    body = taps.on_us(system, amount=777, narration="killed before commit")
+    with _stalled(system), taps.phone(system) as phone:
         with pytest.raises(ConnectionError):
             _send_and_kill(demo, system, phone, body, key)
         rows = system.rows("SELECT 1 FROM bank_transfer WHERE narration = 'killed before commit'")
         assert rows == [], "the business write of an uncommitted request is visible"
-    final = Phone(system.base_url, system.users["ada"]["token"]).until_final(body, key=key)
+    with taps.phone(system) as phone:
+        final = phone.until_final(body, key=key)
     assert final.status == 201, f"the retry after the crash got {final.status}: {final.body!r}"
     books.one_transfer_one_posting(system, json.loads(final.body)["reference"])
     books.balanced(system)
@@ -52,14 +54,14 @@ def test_a_worker_killed_in_mid_call_pays_once_and_the_phone_learns_it(
     demo: Demo, system: System
 ) -> None:
     key, narration = new_key(), f"killed in mid-call {new_key()[:8]} sandbox:hang(30)"
-    body = _body(system, amount=778, narration=narration) | {"toBank": "058"}
-    phone = Phone(system.base_url, system.users["ada"]["token"], patience=60)
-    first = phone.send(body, key=key)
-    assert first.status == 202
-    _wait_for(lambda: _booked(system, narration), "the provider never got the call")
-    for child in demo.children("worker"):
-        child.kill()
-    final = phone.until_final(body, key=key)
+    body = taps.external(system, amount=778, narration=narration)
+    with taps.phone(system) as phone:
+        taps.taken(phone.send(body, key=key))
+        _wait_for(lambda: _booked(system, narration), "the provider never got the call")
+        for child in demo.children("worker"):
+            child.kill()
+        phone.patience = 60
+        final = phone.until_final(body, key=key)
     assert final.status == 201, f"the phone got {final.status}: {final.body!r}"
     reference = json.loads(final.body)["reference"]
     books.paid_once(system, reference)
@@ -71,11 +73,6 @@ def test_a_worker_killed_in_mid_call_pays_once_and_the_phone_learns_it(
     assert calls == [1], (
         f"the provider was called {calls} times: the attempt was sent again after the crash"
     )
-
-
-def _body(system: System, *, amount: int, narration: str) -> dict[str, object]:
-    account = system.users["bola"]["account"]
-    return {"toAccount": account, "amount": amount, "currency": "NGN", "narration": narration}
 
 
 @contextmanager
@@ -94,10 +91,6 @@ def _send_and_kill(
     demo: Demo, system: System, phone: Phone, body: dict[str, object], key: str
 ) -> None:
     """Raises `ConnectionError`: the phone's view of a server that died."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    import httpx2
-
     with ThreadPoolExecutor(1) as pool:
         sent = pool.submit(phone.send, body, key=key)
         _wait_for(lambda: system.rows(STALLED), "no request reached the settling of its key")
@@ -119,7 +112,7 @@ def _booked(system: System, narration: str) -> bool:
     return any(payment["narration"] == narration for payment in system.books().values())
 
 
-def _wait_for(question, otherwise: str, *, patience: float = 20.0) -> None:
+def _wait_for(question: Callable[[], object], otherwise: str, *, patience: float = 20.0) -> None:
     deadline = time.monotonic() + patience
     while not question():
         assert time.monotonic() < deadline, otherwise

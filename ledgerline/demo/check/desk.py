@@ -1,18 +1,31 @@
 """A member of staff at the admin's own pages: plain HTTP forms, as a browser without JavaScript."""
 
 from html.parser import HTMLParser
+from types import TracebackType
+from typing import Self
 from urllib.parse import urljoin
 
 import httpx2
 
 
 class Desk:
-    """One signed-in browser."""
+    """One signed-in browser; `with` closes it."""
 
     def __init__(self, base_url: str) -> None:
         self._browser = httpx2.Client(
             base_url=base_url, timeout=30, follow_redirects=True, trust_env=False
         )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._browser.close()
 
     def sign_in(self, name: str, password: str) -> None:
         """Through the login form; raises `AssertionError` when the admin refuses."""

@@ -4,7 +4,8 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import httpx2
 
@@ -26,7 +27,7 @@ class Seen:
 
 @dataclass(slots=True)
 class Phone:
-    """A client with one bearer token and one connection."""
+    """A client with one bearer token and one connection; `with` closes it."""
 
     base_url: str
     token: str
@@ -35,6 +36,17 @@ class Phone:
 
     def __post_init__(self) -> None:
         self.client = httpx2.Client(base_url=self.base_url, timeout=30, trust_env=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.client.close()
 
     def send(self, body: Mapping[str, Any], *, key: str) -> Seen:
         """One POST, no retry."""

@@ -1,0 +1,88 @@
+"""Many callers at once: one tap fifty times, and a busy minute."""
+
+import json
+import random
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+from ledgerline.demo.check import books, taps
+from ledgerline.demo.check.phone import Seen, new_key
+from ledgerline.demo.check.system import System
+
+CALLERS = 50
+TRANSFERS = 200
+COPIES = 3
+CLIENTS = 4
+
+Wish = tuple[str, dict[str, Any]]  # a key and the body it is sent with
+
+
+def one_tap_from_fifty_callers(system: System) -> str:
+    """50 identical transfers at once: one transfer, one posting, 50 identical final answers."""
+    pairs = _all_at_once(system, taps.on_us(system, amount=1234, narration="demo-check a"))
+    finals = {(last.status, last.body) for _, last in pairs}
+    assert len(finals) == 1, f"{len(finals)} different final answers for one key"
+    status, answer = finals.pop()
+    assert status == 201, f"the final answer is {status}: {answer!r}"
+    books.one_transfer_one_posting(system, json.loads(answer)["reference"])
+    fresh = sum(first.status == 201 and not first.replayed for first, _ in pairs)
+    assert fresh == 1, f"{fresh} callers heard that theirs was the first: the key was claimed twice"
+    firsts = dict(sorted(Counter(first.status for first, _ in pairs).items()))
+    return f"first answers {firsts}, then {CALLERS} x the same 201; 1 transfer, 1 posting"
+
+
+def a_busy_minute(system: System) -> str:
+    """200 random transfers, 3 copies each from 4 clients: both sides' books agree one to one."""
+    dice = random.Random(20260930)  # repeatable
+    wishes = [(new_key(), _random_body(system, dice, number)) for number in range(TRANSFERS)]
+    copies = wishes * COPIES
+    dice.shuffle(copies)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        list(pool.map(lambda share: _send_all(system, share), _shares(copies)))
+        parts = list(pool.map(lambda share: _finish_all(system, share), _shares(wishes)))
+    finals = [taps.paid(seen) for part in parts for seen in part]
+    references = {json.loads(seen.body)["reference"] for seen in finals}
+    assert len(references) == TRANSFERS, "two keys share one transfer"
+    external = books.match_provider(system, references)
+    books.balanced(system)
+    sent = f"{len(copies)} requests, {TRANSFERS} transfers"
+    return f"{sent}, {external} at the provider: one to one; the books balance"
+
+
+def _all_at_once(system: System, body: dict[str, Any]) -> list[tuple[Seen, Seen]]:
+    """Every caller's first and final answer."""
+    key, barrier = new_key(), Barrier(CALLERS)
+
+    def call(_: int) -> tuple[Seen, Seen]:
+        with taps.phone(system) as phone:
+            barrier.wait(timeout=30)
+            return phone.send(body, key=key), phone.until_final(body, key=key)
+
+    with ThreadPoolExecutor(CALLERS) as pool:
+        return list(pool.map(call, range(CALLERS)))
+
+
+def _random_body(system: System, dice: random.Random, number: int) -> dict[str, Any]:
+    shape = dice.choice((taps.on_us, taps.external))
+    return shape(system, amount=dice.randint(1, 5000), narration=f"demo-check b {number}")
+
+
+def _shares(wishes: list[Wish]) -> list[list[Wish]]:
+    return [wishes[offset::CLIENTS] for offset in range(CLIENTS)]
+
+
+def _send_all(system: System, share: list[Wish]) -> None:
+    dice = random.Random(len(share))
+    with taps.phone(system) as phone:
+        for key, body in share:
+            time.sleep(dice.uniform(0, 0.01))
+            seen = phone.send(body, key=key)
+            assert seen.status in (201, 202, 409), f"{seen.status}: {seen.body!r}"
+
+
+def _finish_all(system: System, share: list[Wish]) -> list[Seen]:
+    with taps.phone(system) as phone:
+        return [phone.until_final(body, key=key) for key, body in share]

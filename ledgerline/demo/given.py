@@ -94,4 +94,4 @@ def _check_redis(name: str, url: str) -> None:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+    return " ".join(str(error).split()).rstrip(".?")

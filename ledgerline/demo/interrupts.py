@@ -26,7 +26,7 @@ def raise_stopped() -> None:
 def ignore() -> None:
     """From now on the signals do nothing."""
     for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, _pass)  # not SIG_IGN, which children would inherit
 
 
 @contextmanager
@@ -40,6 +40,10 @@ def held() -> Iterator[None]:
         if _Shield.struck and not _Shield.depth:
             _Shield.struck = False
             raise Stopped
+
+
+def _pass(number: int, frame: FrameType | None) -> None:
+    """One that is on its way already ends here too."""
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

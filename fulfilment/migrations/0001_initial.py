@@ -161,6 +161,7 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("deadline", "no answer by the deadline"),
+                            ("not_found", "not found, and not safe to send again"),
                             ("cannot_ask", "the provider cannot be asked"),
                             ("conflict", "what was said contradicts"),
                             ("crashes", "five crashes before sending"),

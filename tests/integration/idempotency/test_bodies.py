@@ -9,8 +9,10 @@ from django.test import RequestFactory
 from rest_framework.response import Response
 
 from tests.integration.idempotency import views
-from tests.integration.idempotency.conftest import ADA, Phone
+from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows
+
+pytestmark = COMMITTING
 
 MARKER = "Idempotent-Replayed"
 JSON = "application/json"

@@ -11,8 +11,10 @@ from django.core.cache import caches
 from rest_framework.response import Response
 
 from idempotency import Answer, Refusal, cache, complete, timeline
-from tests.integration.idempotency.conftest import ADA, Phone
+from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects
+
+pytestmark = COMMITTING
 
 MARKER = "Idempotent-Replayed"
 
@@ -22,7 +24,7 @@ def pay(request: Any) -> Response:
 
 
 def cached() -> list[str]:
-    return sorted(caches["default"].keys("idem:*"))
+    return sorted(caches["default"].keys(f"idem:*:{ADA}:*"))
 
 
 @contextmanager

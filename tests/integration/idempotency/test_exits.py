@@ -14,8 +14,10 @@ from rest_framework.test import APIRequestFactory
 
 from idempotency import AlreadyApplied, Answer, Progress, Refusal, Transient, complete
 from tests.integration.idempotency import views
-from tests.integration.idempotency.conftest import ADA, Phone
+from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows
+
+pytestmark = COMMITTING
 
 MARKER = "Idempotent-Replayed"
 

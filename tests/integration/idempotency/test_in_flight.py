@@ -10,8 +10,10 @@ from typing import Any
 from django.db import connection, connections
 from rest_framework.response import Response
 
-from tests.integration.idempotency.conftest import Phone
+from tests.integration.idempotency.conftest import COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows
+
+pytestmark = COMMITTING
 
 MARKER = "Idempotent-Replayed"
 

@@ -29,8 +29,13 @@ def test_every_problem_has_a_page_that_says_what_to_do() -> None:
 
 
 @pytest.fixture
-def staff(transactional_db: None) -> Client:
+def staff(stage_: Stage, settings: Any) -> Client:
     """A superuser, signed in."""
+    settings.MIDDLEWARE = [
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
+    ]
     user = get_user_model().objects.create_superuser("root", password="secret")
     client = Client()
     client.force_login(user)

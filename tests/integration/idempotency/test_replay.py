@@ -6,8 +6,10 @@ import pytest
 from django.http import FileResponse, HttpResponse, JsonResponse
 from rest_framework.response import Response
 
-from tests.integration.idempotency.conftest import ADA, BOLA, Phone
+from tests.integration.idempotency.conftest import ADA, BOLA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows
+
+pytestmark = COMMITTING
 
 MARKER = "Idempotent-Replayed"
 

@@ -9,7 +9,9 @@ from idempotency import store
 from idempotency.contract import Answer
 from idempotency.errors import ClaimLost
 from idempotency.models import IdempotencyKey
-from tests.integration.idempotency.conftest import ADA
+from tests.integration.idempotency.conftest import ADA, COMMITTING
+
+pytestmark = COMMITTING
 
 NOW = "clock_timestamp()"
 TOKEN = "gen_random_uuid()"

@@ -10,7 +10,7 @@ from fulfilment import store, transitions
 from fulfilment.conf import conf
 from fulfilment.errors import HandlerFailed, VerdictRefused
 from fulfilment.models import Attempt, Case, CaseAction, CaseReason, Evidence, Fulfilment
-from fulfilment.reconcile import casebook, lookups, people, reading
+from fulfilment.reconcile import books, casebook, lookups, people, reading
 from fulfilment.reconcile import resolve as resolver
 from fulfilment.reconcile.evidence import Finding, Source, Statement
 from fulfilment.reconcile.people import may
@@ -158,7 +158,7 @@ def _decide(
         note=note,
     )
     reason = f"decided on {evidence_reference}"
-    return resolver.settle(row, to=to, reason=reason, evidence=evidence, actor=actor)
+    return books.settle(row, to=to, reason=reason, evidence=evidence, actor=actor)
 
 
 def _require_fenced(row: Fulfilment) -> None:

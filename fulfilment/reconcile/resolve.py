@@ -9,13 +9,12 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import assert_never
 
-from django.db import DatabaseError, OperationalError, transaction
+from django.db import transaction
 
 from fulfilment import store, transitions
 from fulfilment.errors import HandlerFailed
-from fulfilment.handlers import handlers_of
-from fulfilment.models import Attempt, CaseReason, Evidence, Fulfilment
-from fulfilment.reconcile import casebook, policy, timing
+from fulfilment.models import Attempt, CaseReason, Fulfilment
+from fulfilment.reconcile import books, casebook, policy, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import (
@@ -91,38 +90,6 @@ def withdraw(row: Fulfilment, *, actor: str) -> Fulfilment:
     return _apply(row, actor=actor)
 
 
-def settle(
-    row: Fulfilment,
-    *,
-    to: State,
-    reason: str,
-    evidence: Evidence,
-    actor: str,
-    attempt: Attempt | None = None,
-) -> Fulfilment:
-    """Give the verdict and tell the project's books, in the caller's transaction.
-
-    Raises `HandlerFailed` where the books refuse; the caller's transaction must then end. A lost
-    connection, a deadlock or a lock that is not free is not their refusal: it is raised as it is,
-    everything is undone, and the next look at the row tries again.
-    """
-    moved = transitions.move(
-        row, to=to, actor=actor, reason=reason, evidence=evidence, attempt=attempt
-    )
-    if moved is None:
-        raise transitions.stale(row.pk)
-    handlers = handlers_of(moved.kind)
-    handler = handlers.on_fulfilled if to is State.FULFILLED else handlers.on_failed
-    try:
-        handler(moved, evidence)
-    except OperationalError:
-        raise
-    except Exception as error:
-        raise HandlerFailed(_why(error)) from error
-    casebook.close_case(moved, actor=actor, note=reason)
-    return moved
-
-
 def set_aside(
     row: Fulfilment, *, actor: str, why: HandlerFailed, attempt: Attempt | None = None
 ) -> Fulfilment:
@@ -175,7 +142,7 @@ def _carry_out(
         case Fulfil(reason=reason, fact=fact) | Fail(reason=reason, fact=fact):
             to = State.FULFILLED if isinstance(verdict, Fulfil) else State.FAILED
             evidence = row.evidence.get(pk=fact)
-            return settle(
+            return books.settle(
                 row, to=to, reason=reason, evidence=evidence, actor=actor, attempt=attempt
             )
         case Requeue():
@@ -217,9 +184,3 @@ def _into_reconciliation(
     if moved is None:  # the row is locked: nobody can have moved it
         raise transitions.stale(row.pk)
     return moved
-
-
-def _why(error: Exception) -> str:
-    """The kind of error; a database's words may quote a customer's row."""
-    name = type(error).__name__
-    return name if isinstance(error, DatabaseError) else f"{name}: {error}"[:400]

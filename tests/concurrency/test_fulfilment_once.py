@@ -1,5 +1,6 @@
 """At most one live fulfilment per payment, and each guard where it alone decides."""
 
+from datetime import timedelta
 from functools import partial
 from threading import Barrier
 from uuid import uuid4
@@ -142,12 +143,11 @@ def test_the_sweeper_that_meets_a_mark_sees_it() -> None:
 
 
 def test_a_mark_that_comes_after_the_sweeper_makes_no_call() -> None:
-    row = start()
-    gone = held(row, sent=False)
-    sweep.sweep()
-    with connection.cursor() as cursor:
-        cursor.execute(store.MARK_SENT, {"token": gone.token, "call": "0 s"})
-        assert cursor.rowcount == 0, "a swept attempt was marked: its worker would call now"
+    """The lease still covers a call: it is the closed attempt alone that refuses the mark."""
+    gone = held(start(), sent=False, lease_over=False)
+    store.close(gone.token, outcome="unsent")
+    marked = store.mark_sent(gone.token, call=timedelta(seconds=1))
+    assert not marked, "a swept attempt was marked: its worker would call now"
 
 
 def _way_to(state: State) -> list[State]:

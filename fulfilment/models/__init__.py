@@ -1,0 +1,23 @@
+"""What is remembered of an external effect: the row, its attempts, what was said, who decided.
+
+Constraints and triggers of the database enforce the rules; see `migrations/0002_guards.py`.
+"""
+
+from fulfilment.models.cases import Case, CaseAction
+from fulfilment.models.evidence import Attempt, Evidence, Payload, Transition
+from fulfilment.models.machine import Fulfilment, Reconciliation
+from fulfilment.models.words import CaseReason, Finding, Source
+
+__all__ = [
+    "Attempt",
+    "Case",
+    "CaseAction",
+    "CaseReason",
+    "Evidence",
+    "Finding",
+    "Fulfilment",
+    "Payload",
+    "Reconciliation",
+    "Source",
+    "Transition",
+]

@@ -1,0 +1,48 @@
+"""A verdict and what it does to the project's own books: both, or neither."""
+
+from django.db import DatabaseError, OperationalError
+
+from fulfilment import transitions
+from fulfilment.errors import HandlerFailed
+from fulfilment.handlers import handlers_of
+from fulfilment.models import Attempt, Evidence, Fulfilment
+from fulfilment.reconcile import casebook
+from fulfilment.states import State
+
+
+def settle(
+    row: Fulfilment,
+    *,
+    to: State,
+    reason: str,
+    evidence: Evidence,
+    actor: str,
+    attempt: Attempt | None = None,
+) -> Fulfilment:
+    """Give the verdict and tell the project's books, in the caller's transaction.
+
+    Raises `HandlerFailed` where the books refuse; the caller's transaction must then end. A lost
+    connection, a deadlock or a lock that is not free is not their refusal: it is raised as it is,
+    everything is undone, and the next look at the row tries again.
+    """
+    moved = transitions.move(
+        row, to=to, actor=actor, reason=reason, evidence=evidence, attempt=attempt
+    )
+    if moved is None:
+        raise transitions.stale(row.pk)
+    handlers = handlers_of(moved.kind)
+    handler = handlers.on_fulfilled if to is State.FULFILLED else handlers.on_failed
+    try:
+        handler(moved, evidence)
+    except OperationalError:
+        raise
+    except Exception as error:
+        raise HandlerFailed(_why(error)) from error
+    casebook.close_case(moved, actor=actor, note=reason)
+    return moved
+
+
+def _why(error: Exception) -> str:
+    """The kind of error; a database's words may quote a customer's row."""
+    name = type(error).__name__
+    return name if isinstance(error, DatabaseError) else f"{name}: {error}"[:400]

@@ -91,7 +91,10 @@ class ReconciliationAdmin(DetailAdmin):
             return back  # a login in between ends here with GET
         form = step.form(request.POST)
         if not form.is_valid():
-            return self.page(request, fulfilment, status=400, forms={step.name: form})
+            incomplete = [refusals.incomplete(step.name, form)]
+            return self.page(
+                request, fulfilment, status=400, forms={step.name: form}, problems=incomplete
+            )
         try:
             said = step.run(fulfilment, actor=request.user, **form.cleaned_data)
         except (FulfilmentError, OperationalError) as error:

@@ -12,7 +12,6 @@ from fulfilment.admin import words
 from fulfilment.admin.dossier import PROVIDER_SOURCES
 from fulfilment.admin.filters import bucket_of
 from fulfilment.admin.money import money
-from fulfilment.admin.story import says
 from fulfilment.admin.summary import overdue_before
 from fulfilment.admin.times import span, when
 from fulfilment.models import Case, Evidence, Fulfilment, Source
@@ -56,8 +55,7 @@ def age(row: Fulfilment) -> SafeString:
 @admin.display(description="why")
 def why(row: Fulfilment) -> str:
     """The reason in words."""
-    reason = words.hide(row.reason, words.number_of(row.instruction))
-    return reason[:1].upper() + reason[1:] or "No reason on record"
+    return words.hide(words.reason(row.reason), words.number_of(row.instruction))
 
 
 @admin.display(description="provider last said")
@@ -68,7 +66,10 @@ def last_word(row: Fulfilment) -> SafeString:
     if not found:
         return format_html("{} said nothing yet", provider)
     return format_html(
-        "{} {}<br>{}", provider, says(found[0]), when(found[0].recorded_at, now=timezone.now())
+        "{} {}<br>{}",
+        provider,
+        words.says(found[0].finding),
+        when(found[0].recorded_at, now=timezone.now()),
     )
 
 

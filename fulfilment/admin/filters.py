@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from fulfilment.admin.words import BADGES
 from fulfilment.models import Case
 
 
@@ -57,6 +58,17 @@ class AgeFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         chosen = next((b for b in BUCKETS if b.key == self.value()), None)
         return queryset if chosen is None else queryset.filter(chosen.condition(timezone.now()))
+
+
+class StateFilter(admin.SimpleListFilter):
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[str, str]]:
+        return [(state.value, badge.text) for state, badge in BADGES.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(state=self.value()) if self.value() else queryset
 
 
 class CaseFilter(admin.SimpleListFilter):

@@ -9,7 +9,7 @@ from django.urls import reverse
 from fulfilment.admin import columns
 from fulfilment.admin.detail import DetailAdmin
 from fulfilment.admin.dossier import Dossier
-from fulfilment.admin.filters import CaseFilter
+from fulfilment.admin.filters import CaseFilter, StateFilter
 from fulfilment.models import Fulfilment
 from fulfilment.states import State
 
@@ -23,7 +23,7 @@ class FulfilmentAdmin(DetailAdmin):
     list_display = (
         columns.what, columns.amount, columns.state, columns.why, columns.reference, columns.age,
     )  # fmt: skip
-    list_filter = (CaseFilter, "state", "kind", "connector", "currency")
+    list_filter = (CaseFilter, StateFilter, "kind", "connector", "currency")
     ordering = ("-pk",)
     list_per_page = 50
     show_facets = admin.ShowFacets.NEVER

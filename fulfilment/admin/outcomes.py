@@ -10,6 +10,7 @@ from fulfilment.admin import words
 from fulfilment.admin.access import Access
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
+from fulfilment.admin.story import agrees
 from fulfilment.admin.times import when
 from fulfilment.states import State
 
@@ -47,6 +48,7 @@ def _paid_out(dossier: Dossier, access: Access) -> Outcome:
     consequences = (
         "The app will be told: completed.",
         f"The {_sum(dossier)} that we hold for it leaves the customer's account.",
+        *_despite_difference(dossier),
         "It cannot be undone.",
     )
     blocked = tuple(_undecidable(dossier, access.resolve_fulfilled))
@@ -70,6 +72,13 @@ def _send_again(dossier: Dossier) -> Outcome:
         "under the same reference, once it is a fact that nothing was paid."
     )
     return Outcome("", "Send it again", (f"A second order over {_sum(dossier)}.",), (why,))
+
+
+def _despite_difference(dossier: Dossier) -> Iterator[str]:
+    theirs = dossier.theirs
+    if theirs is not None and theirs.amount is not None and not agrees(dossier, theirs):
+        said = money(theirs.amount, theirs.currency)
+        yield f"Careful: they name {said}. Our books move {_sum(dossier)} all the same."
 
 
 def _undecidable(dossier: Dossier, missing: str) -> Iterator[str]:

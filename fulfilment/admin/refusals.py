@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django import forms
 from django.db import OperationalError
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -55,6 +56,15 @@ def sentence(dossier: Dossier, error: Exception) -> SafeString:
             when(move.moved_at, now=dossier.now),
         )
     return format_html("Not done. {}", words.hide(str(error), dossier.number))
+
+
+def incomplete(step: str, form: forms.Form) -> SafeString:
+    """Something is missing; the way to it."""
+    place = "-".join(part for part in (step, form.data.get("verdict", "")) if part)
+    return format_html(
+        'Not done: something is missing. <a href="#{}">Complete the form</a>; what you typed is in it.',
+        place,
+    )
 
 
 def unsaved(given: dict[str, Any]) -> list[tuple[str, str]]:

@@ -11,7 +11,6 @@ from django.db import transaction
 from fulfilment import store, transitions
 from fulfilment.admin import words
 from fulfilment.admin.forms import NoteForm, ResolveForm
-from fulfilment.admin.story import says
 from fulfilment.models import Case, CaseAction, Fulfilment
 from fulfilment.reconcile import cases, lookups, people
 
@@ -35,7 +34,7 @@ def _resolve(fulfilment: Fulfilment, *, actor: Any, **given: Any) -> str:
 
 def _ask(fulfilment: Fulfilment, *, actor: Any) -> str:
     evidence = lookups.ask(fulfilment.pk, actor=actor)
-    return f"Asked just now: {words.provider(fulfilment.connector)} {says(evidence)}."
+    return f"Asked just now: {words.provider(fulfilment.connector)} {words.says(evidence.finding)}."
 
 
 def _open(fulfilment: Fulfilment, *, actor: Any) -> str:

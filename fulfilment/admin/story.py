@@ -10,21 +10,9 @@ from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
 from fulfilment.admin.times import when
-from fulfilment.models import Attempt, Evidence, Finding, Source
+from fulfilment.models import Attempt, CaseReason, Evidence, Finding, Source
+from fulfilment.reconcile import policy
 from fulfilment.states import State
-
-# The provider's answers in its own name: "Sandbox said done".
-SAYS = {
-    Finding.DONE: "said done",
-    Finding.NOT_DONE: "said not done",
-    Finding.REVERSED: "said that it gave the money back",
-    Finding.ACCEPTED: "accepted it, without saying yet whether it is done",
-    Finding.NOT_SENT: "was never reached",
-    Finding.REFUSED: "refused it for a reason of ours; nothing was begun",
-    Finding.UNKNOWN: "gave no answer that says what happened",
-    Finding.NOT_FOUND: "did not find it",
-    Finding.NO_INFORMATION: "could not be asked",
-}
 
 _HARMLESS = (Finding.NOT_SENT, Finding.REFUSED)  # answers after which that attempt did nothing
 
@@ -42,11 +30,6 @@ def sentence(dossier: Dossier) -> SafeString:
             return _decided(dossier)
         case never:
             assert_never(never)
-
-
-def says(evidence: Evidence) -> str:
-    """`said done`, `did not find it`, …: the finding as a verb of whoever said it."""
-    return SAYS[Finding(evidence.finding)]
 
 
 def _pending(dossier: Dossier) -> SafeString:
@@ -93,21 +76,31 @@ def _left_open(dossier: Dossier, theirs: Evidence) -> SafeString:
     """They did say something: why it does not settle the matter."""
     f = dossier.fulfilment
     said = format_html(
-        "{} {} at {}", _provider(dossier), says(theirs), _when(theirs.recorded_at, dossier)
+        "{} {} at {}",
+        _provider(dossier),
+        words.says(theirs.finding),
+        _when(theirs.recorded_at, dossier),
     )
     if theirs.finding == Finding.DONE and not agrees(dossier, theirs):
         named = "no amount" if theirs.amount is None else money(theirs.amount, theirs.currency)
-        return format_html(
-            "{}, but named {}; we asked for {}.", said, named, money(f.amount, f.currency)
-        )
+        ours = money(f.amount, f.currency)
+        return format_html("{}, but named {}; we asked for {}.", said, named, ours)
     if theirs.finding == Finding.ACCEPTED:
         sent = dossier.sent[-1]
         return format_html(
             "We sent it at {}; {}.", when(sent.sent_at or sent.claimed_at, now=dossier.now), said
         )
-    return format_html(
-        "{}; our books have not taken this in: {}.", said, f.reason or "no reason on record"
-    )
+    return format_html("{}. It waits because {}.", said, _why_it_waits(dossier))
+
+
+def _why_it_waits(dossier: Dossier) -> str:
+    """In the words of the rules that judge it."""
+    case = dossier.open_case
+    if case is not None and case.reason == CaseReason.HANDLER_FAILED:
+        return "our books could not take this outcome: see the case in the timeline"
+    if dossier.situation is None:
+        return "its connector is not configured any more"
+    return policy.decide(dossier.situation).reason
 
 
 def _no_answer(dossier: Dossier, attempt: Attempt) -> SafeString:
@@ -116,7 +109,7 @@ def _no_answer(dossier: Dossier, attempt: Attempt) -> SafeString:
         return format_html(
             "{} {} at {}, so {} has not left by that attempt.",
             _provider(dossier),
-            says(answer),
+            words.says(answer.finding),
             _when(answer.recorded_at, dossier),
             _sum(dossier),
         )
@@ -145,7 +138,7 @@ def _asked(dossier: Dossier) -> SafeString:
         "Asked last at {}, {} {}.",
         _when(asked.recorded_at, dossier),
         _provider(dossier),
-        says(asked),
+        words.says(asked.finding),
     )
 
 

@@ -11,7 +11,6 @@ from django.utils.text import capfirst
 from fulfilment.admin import words
 from fulfilment.admin.dossier import PROVIDER_SOURCES, Dossier
 from fulfilment.admin.money import money
-from fulfilment.admin.story import says
 from fulfilment.admin.times import when
 from fulfilment.models import Attempt, CaseAction, Evidence, Source, Transition
 from fulfilment.states import State
@@ -65,7 +64,7 @@ def _entries(dossier: Dossier) -> Iterator[Entry]:
 
 
 def _attempt(attempt: Attempt, provider: str) -> Iterator[Entry]:
-    who = f"our worker {attempt.worker}".strip()
+    who = words.who(attempt.worker)
     yield Entry(attempt.claimed_at, who, f"began attempt {attempt.number}")
     if attempt.sent_at is not None:
         yield Entry(attempt.sent_at, who, f"sent attempt {attempt.number} to {provider}")
@@ -81,7 +80,7 @@ def _evidence(evidence: Evidence, dossier: Dossier) -> Entry:
     return Entry(
         moment=evidence.recorded_at,
         who=_speaker(evidence, dossier),
-        what=f"{says(evidence)}{_sum(evidence)}",
+        what=f"{words.says(evidence.finding)}{_sum(evidence)}",
         detail=words.hide(_grounds(evidence), dossier.number),
         kind=evidence.source,
         tone="done" if evidence.conclusive else "unknown",
@@ -107,7 +106,7 @@ def _sum(evidence: Evidence) -> str:
 def _grounds(evidence: Evidence) -> str:
     status = f"“{evidence.provider_status}”" if evidence.provider_status else ""
     name = f"their id {evidence.provider_id}" if evidence.provider_id else ""
-    weight = "settles it" if evidence.conclusive else "settles nothing by itself"
+    weight = "conclusive" if evidence.conclusive else "not conclusive"
     return "; ".join(part for part in (evidence.detail, status, name, weight) if part)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fulfilment.reconcile.evidence import Finding
 from fulfilment.states import State
 
 
@@ -23,6 +24,19 @@ BADGES = {
     State.FAILED: Badge("Not paid out", "not-done"),
     State.CANCELLED: Badge("Cancelled, never sent", "not-done"),
     State.REVERSED: Badge("Paid out, then given back", "not-done"),
+}
+
+# The provider's answers in its own name: "Sandbox said done".
+_SAYS = {
+    Finding.DONE: "said done",
+    Finding.NOT_DONE: "said not done",
+    Finding.REVERSED: "said that it gave the money back",
+    Finding.ACCEPTED: "accepted it, without saying yet whether it is done",
+    Finding.NOT_SENT: "was never reached",
+    Finding.REFUSED: "refused it for a reason of ours; nothing was begun",
+    Finding.UNKNOWN: "gave no answer that says what happened",
+    Finding.NOT_FOUND: "did not find it",
+    Finding.NO_INFORMATION: "could not be asked",
 }
 
 _ROLES = {
@@ -48,6 +62,8 @@ _ACTIONS = {
     "closed": "closed the case",
 }
 
+_REASONS = {"handler_failed": "our books could not take the outcome"}
+
 # What an instruction may call the payee's number; the first that is there names the payee.
 _NUMBERS = ("account", "to_account", "toAccount", "iban", "phone", "msisdn")
 _BANKS = ("bank", "to_bank", "toBank")
@@ -63,6 +79,11 @@ def done(action: str) -> str:
     return _ACTIONS.get(action, action)
 
 
+def says(finding: str) -> str:
+    """`said done`, `did not find it`, …: the finding as a verb of whoever said it."""
+    return _SAYS[Finding(finding)]
+
+
 def who(actor: str) -> str:
     """`staff:amy` → `amy (staff)`, `sweeper` → `our sweeper`; unknown forms stay as they are."""
     role, _, name = actor.partition(":")
@@ -70,7 +91,15 @@ def who(actor: str) -> str:
         return f"{name} (staff)"
     if role == "provider" and name:
         return provider(name)
+    if role == "worker" and name:
+        return f"our worker {name}"
     return _ROLES.get(role, actor) or "somebody unrecorded"
+
+
+def reason(code: str) -> str:
+    """Why it is in its state, as a sentence begins."""
+    text = _REASONS.get(code, code)
+    return text[:1].upper() + text[1:] or "No reason on record"
 
 
 def provider(connector: str) -> str:

@@ -14,6 +14,7 @@ from fulfilment.models import Attempt, Case, CaseReason, Evidence, Finding, Fulf
 from fulfilment.states import State, reference_of
 
 ACCOUNT = "0123456789"
+WORKER = "worker:w1:7"
 VIEW = ("view_reconciliation", "view_fulfilment")
 DECIDE = ("resolve_fulfilled", "resolve_failed", "ask_provider")
 _numbers = count(1)
@@ -79,7 +80,7 @@ def attempted(row: Fulfilment, *, fenced: bool = True) -> Attempt:
     ago = timedelta(minutes=5) if fenced else timedelta(seconds=5)
     claimed = timezone.now() - ago
     attempt = Attempt.objects.create(
-        fulfilment=row, number=row.attempts.count() + 1, token=uuid4(), worker="w1@host",
+        fulfilment=row, number=row.attempts.count() + 1, token=uuid4(), worker=WORKER,
         claimed_at=claimed, lease_until=claimed + timedelta(seconds=30),
     )  # fmt: skip
     Attempt.objects.filter(pk=attempt.pk).update(sent_at=claimed + timedelta(milliseconds=20))
@@ -95,7 +96,7 @@ def moved(row: Fulfilment, to: State, *, reason: str, **more: Any) -> Fulfilment
     """Moved by the one function that moves."""
     if to.is_open:
         more.setdefault("next_check_at", timezone.now() + timedelta(minutes=1))
-    found = transitions.move(row, to=to, actor=more.pop("actor", "worker"), reason=reason, **more)
+    found = transitions.move(row, to=to, actor=more.pop("actor", WORKER), reason=reason, **more)
     assert found is not None, "the row was moved by somebody else"
     return found
 

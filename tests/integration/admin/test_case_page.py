@@ -67,6 +67,21 @@ def test_not_paid_out_stays_visible_and_says_that_an_attempt_may_still_pay(page)
     assert "Mark as not paid out" in read
 
 
+def test_paid_out_warns_when_the_provider_names_another_amount(page):
+    row = cast.unknown()
+    assert "Careful" not in page(row)
+    cast.said(row, Finding.DONE, amount=5000, currency="NGN", conclusive=True)
+    assert "Careful: they name NGN 50.00. Our books move NGN 100.00 all the same." in page(row)
+
+
+def test_a_word_that_settles_nothing_yet_says_why(page):
+    row = cast.unknown(fenced=False)
+    cast.said(row, Finding.NOT_DONE, conclusive=True)
+    read = page(row)
+    assert "Sandbox said not done at" in read
+    assert "not done, but an attempt may still be under way." in read
+
+
 def test_asking_a_provider_that_cannot_be_asked_says_so(page, provider, monkeypatch):
     deaf = Capabilities(dedupe=Dedupe.NONE, lookup_by_reference=False)
     monkeypatch.setattr(provider, "capabilities", deaf)

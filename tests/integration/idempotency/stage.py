@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.http.response import HttpResponseBase
+from rest_framework.response import Response
 
 Act = Callable[..., HttpResponseBase]
 
@@ -66,3 +67,18 @@ def rows() -> list[tuple[str, str, int | None]]:
             "SELECT key, status, response_code FROM idempotency_keys ORDER BY created_at"
         )
         return list(cursor.fetchall())
+
+
+def writes_then(error: Exception) -> Act:
+    """A handler that has its effect and then raises."""
+
+    def act(request: Any) -> HttpResponseBase:
+        effect(request)
+        raise error
+
+    return act
+
+
+def succeeds(request: Any) -> HttpResponseBase:
+    """A handler that has its effect and says so."""
+    return Response({"n": effect(request)}, status=201)

@@ -6,7 +6,6 @@ call. What was not done is found again by the next round.
 
 import logging
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from celery import current_app, shared_task
@@ -14,7 +13,6 @@ from kombu.exceptions import OperationalError
 from kombu.pools import producers
 
 from fulfilment import rounds
-from fulfilment.conf import conf
 from fulfilment.dispatch import attempt
 
 log = logging.getLogger(__name__)
@@ -70,16 +68,6 @@ def hint(fulfilment_id: int) -> None:
             "hint lost: the broker is not there",
             extra={"action": "hint_lost", "error": type(error).__name__},
         )
-
-
-def beat_schedule() -> Mapping[str, Any]:
-    """What beat starts, each at the poll interval; a message that waited longer is dropped."""
-    every = conf().poll_interval.total_seconds()
-    names = ("fulfilment.poll", "fulfilment.sweep", "fulfilment.look_up")
-    return {
-        name: {"task": name, "schedule": every, "options": {"expires": max(every, 1.0)}}
-        for name in names
-    }
 
 
 def _impatient() -> dict[str, Any]:

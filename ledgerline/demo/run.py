@@ -8,7 +8,18 @@ from pathlib import Path
 
 from ledgerline import env
 
-from . import embedded, environment, given, interrupts, lock, oracle, prepare, processes, report
+from . import (
+    embedded,
+    environment,
+    given,
+    interrupts,
+    lock,
+    oracle,
+    placement,
+    prepare,
+    processes,
+    report,
+)
 from .embedded import Servers
 from .interrupts import Stopped
 from .report import Facts
@@ -43,6 +54,8 @@ def _with_servers(folder: Path, port: int | None, say: Say) -> None:
     say("Starting PostgreSQL and Valkey ...")
     servers = embedded.start(folder)
     try:
+        if place := placement.elsewhere(folder / "postgres"):
+            say(f"PostgreSQL's data lie in {place}: its account cannot enter {folder}.")
         _run(servers, folder, port, say)
     finally:
         interrupts.ignore()

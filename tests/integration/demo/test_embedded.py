@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import redis
 
-from ledgerline.demo import embedded, postgres, valkey
+from ledgerline.demo import embedded, placement, postgres, valkey
 from ledgerline.demo.errors import DemoError
 from tests.integration.demo.conftest import Start
 
@@ -83,6 +83,7 @@ def test_a_start_that_fails_half_way_stops_what_it_started(
     monkeypatch.setattr(valkey, "start", fail)
     with pytest.raises(DemoError):
         embedded.start(tmp_path, durable=False)
+    placement.discard(tmp_path / "postgres")
     assert seen
     assert not psutil.pid_exists(seen[0]), "PostgreSQL outlived the start that failed"
 

@@ -9,7 +9,6 @@ from django.test import Client
 from fulfilment import handlers
 from fulfilment.connectors.base import Capabilities, Dedupe, LookUp, NoInformation
 from tests.integration.admin import cast
-from tests.integration.bank.conftest import flush_may_truncate  # noqa: F401  # books may be wiped
 
 
 class Provider:
@@ -31,7 +30,6 @@ def provider(settings, monkeypatch) -> type[Provider]:
     """The only connector there is."""
     monkeypatch.setattr(Provider, "answer", Provider.answer)
     monkeypatch.setattr(Provider, "asked", [])
-    settings.STATIC_ROOT = None  # nothing is collected here, and WhiteNoise warns of the folder
     settings.FULFILMENT = settings.FULFILMENT | {
         "HINT": None,
         "CONNECTORS": {"sandbox": {"CLASS": Provider}},

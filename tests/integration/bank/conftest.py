@@ -1,39 +1,15 @@
-"""A customer who pays, a payee, one who must see nothing; and books that a test may wipe."""
+"""A customer who pays, a payee, one who must see nothing."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 import pytest
 from django.db import transaction
-from django.db.backends.postgresql.operations import DatabaseOperations
 
 import idempotency
 from ledgerline.bank import accounts
 from ledgerline.bank.models import Account, Posting, User
 from ledgerline.bank.posting import Leg, post
-
-# The books refuse TRUNCATE, and Django's flush after a transactional test needs it.
-_SWITCH = """
-DO $$ DECLARE guarded regclass; BEGIN
-    FOR guarded IN SELECT DISTINCT tgrelid::regclass FROM pg_trigger
-        WHERE NOT tgisinternal AND tgtype & 32 = 32  -- BEFORE/AFTER TRUNCATE
-    LOOP EXECUTE format('ALTER TABLE %s {} TRIGGER USER', guarded); END LOOP;
-END $$
-"""
-
-
-@pytest.fixture(autouse=True, scope="session")
-def flush_may_truncate() -> Iterator[None]:
-    plain = DatabaseOperations.sql_flush
-
-    def sql_flush(self, *args, **kwargs):
-        statements = plain(self, *args, **kwargs)
-        return statements and [_SWITCH.format("DISABLE"), *statements, _SWITCH.format("ENABLE")]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DatabaseOperations, "sql_flush", sql_flush)
-        yield
 
 
 @dataclass

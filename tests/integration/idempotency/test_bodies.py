@@ -59,7 +59,11 @@ def test_a_multipart_retry_with_a_new_boundary_replays_and_one_byte_more_does_no
 
 
 def test_a_form_that_was_parsed_before_the_guard_is_fingerprinted_too(stage_: Stage) -> None:
-    stage_.act = lambda request: HttpResponse(request.POST["note"] + str(effect(request)))
+    def act(request: Any) -> HttpResponse:
+        effect(request)
+        return HttpResponse(request.POST["note"].encode() + request.FILES["file"].read())
+
+    stage_.act = act
 
     def sent(file: bytes) -> Any:
         body, kind = form("b", file)
@@ -73,7 +77,7 @@ def test_a_form_that_was_parsed_before_the_guard_is_fingerprinted_too(stage_: St
         assert request.POST["note"] == "hello"  # as the CSRF check does
         return views.plain(request)
 
-    assert sent(b"1").content == sent(b"1").content
+    assert sent(b"1").content == sent(b"1").content == b"hello1", "the handler lost the upload"
     assert sent(b"2").status_code == 422
     assert effects() == 1
 

@@ -188,6 +188,7 @@ def test_every_kind_of_answer_replays_byte_for_byte(
     first, again = ada.send(key), ada.send(key)
     same(first, again)
     assert again.headers.get("Content-Encoding") == first.headers.get("Content-Encoding")
+    assert (first.status_code == 204) == ("Content-Type" not in first.headers)
     assert stage_.calls == 1
 
 

@@ -2,7 +2,10 @@
 
 import os
 import signal
+import subprocess
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -10,7 +13,7 @@ import psycopg
 import pytest
 import redis
 
-from ledgerline.demo import embedded, placement, postgres, valkey
+from ledgerline.demo import accounts, embedded, placement, postgres, valkey
 from ledgerline.demo.errors import DemoError
 from tests.integration.demo.conftest import Start
 
@@ -110,13 +113,23 @@ def test_servers_that_a_killed_parent_left_running_are_ended_first(
 def test_a_pid_file_that_names_a_stranger_does_not_stop_the_start(
     start: Start, tmp_path: Path
 ) -> None:
-    servers = start(tmp_path)
-    servers.stop()
-    (lock,) = _data_folder(tmp_path).glob("data")
-    stale = lock / "postmaster.pid"
-    stale.write_text(f"{os.getpid()}\n{lock}\n1\n5432\n\n127.0.0.1\n\nready\n")
-    url = start(tmp_path).urls()["DATABASE_URL"]
+    start(tmp_path).stop()
+    home = placement.elsewhere(tmp_path / "postgres") or tmp_path / "postgres" / "home"
+    with _stranger() as stranger:
+        lock = home / "data" / "postmaster.pid"
+        lock.write_text(f"{stranger.pid}\n{home / 'data'}\n1\n5432\n\n127.0.0.1\n\nready\n")
+        url = start(tmp_path).urls()["DATABASE_URL"]
+        assert stranger.poll() is None, "a process that is not ours was ended"
     assert _number_of_connections(url) >= 200
+
+
+@contextmanager
+def _stranger() -> Iterator[subprocess.Popen[bytes]]:
+    """A process of the account that PostgreSQL runs as: of any other it believes the file is old."""
+    account = accounts.for_postgres()
+    with subprocess.Popen(["sleep", "60"], user=account.uid if account else None) as stranger:
+        yield stranger
+        stranger.kill()
 
 
 def test_a_port_that_somebody_takes_first_is_exchanged_for_another(
@@ -147,8 +160,3 @@ def test_a_broken_data_folder_is_one_sentence_and_a_remedy(
     monkeypatch.setattr(postgres, "FIXED", postgres.FIXED | {"max_connections": "none"})
     with pytest.raises(DemoError, match=r"(?s)postgres did not start.*max_connections.*Put right"):
         start(tmp_path)
-
-
-def _data_folder(folder: Path) -> Path:
-    note = folder / "postgres" / "ELSEWHERE"
-    return Path(note.read_text()) if note.exists() else folder / "postgres" / "home"

@@ -30,10 +30,14 @@ def registered() -> Mapping[str, ProblemKind]:
 def problem(
     code: str, *, detail: str | None = None, headers: Iterable[tuple[str, str]] = (), **members: Any
 ) -> Answer:
-    """The answer for a registered code; `members` join the body. KeyError for an unknown code."""
+    """The answer for a registered code; `members` join the body. KeyError for an unknown code.
+
+    Without a `detail` of this very occurrence the body says what to do next.
+    """
     kind = _registered[code]
     advice = {"retry": kind.retry, "safe_new_key": kind.safe_new_key}
-    return _answer(code, kind.status, kind.title, detail, headers, {**advice, **members})
+    said = detail or kind.what_to_do
+    return _answer(code, kind.status, kind.title, said, headers, {**advice, **members})
 
 
 def of_error(error: Stated) -> Answer:
@@ -45,7 +49,13 @@ def of_error(error: Stated) -> Answer:
         )  # a 401 must name a scheme (RFC 9110, 11.6.1)
     advice = {"retry": error.retry, "safe_new_key": error.safe_new_key}
     members = {**advice, **error.members}
-    return _answer(error.code, error.status, error.sentence(), error.detail, headers, members)
+    said = error.detail or _what_to_do(error.code)
+    return _answer(error.code, error.status, error.sentence(), said, headers, members)
+
+
+def _what_to_do(code: str) -> str | None:
+    kind = _registered.get(code)
+    return None if kind is None else kind.what_to_do
 
 
 def _answer(

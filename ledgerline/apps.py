@@ -8,4 +8,8 @@ class LedgerlineConfig(AppConfig):
     verbose_name = "Ledgerline"
 
     def ready(self) -> None:
+        from django.contrib import admin
+
         from ledgerline import checks, problems  # noqa: F401  # both register themselves
+
+        admin.site.site_url = None  # there is no other site for staff to view

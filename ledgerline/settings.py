@@ -124,6 +124,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 IDEMPOTENCY = {
     "CACHE": "default",
+    # set again in each claim's transaction, so that they hold whatever the connection says
+    "STATEMENT_TIMEOUT": STATEMENT_TIMEOUT,
+    "LOCK_TIMEOUT": LOCK_TIMEOUT,
+    "IDLE_TIMEOUT": IDLE_IN_TRANSACTION_TIMEOUT,
     "PROBLEM_BASE_URL": env.text("PROBLEM_BASE_URL", "/problems/"),
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ledgerline.demo import embedded
+from ledgerline.demo import embedded, placement
 from ledgerline.demo.embedded import NAMES, Servers
 
 Start = Callable[[Path], Servers]
@@ -21,8 +21,10 @@ def _nothing_given(monkeypatch: pytest.MonkeyPatch) -> None:
 def start() -> Iterator[Start]:
     """`embedded.start`, with everything ended and deleted after the test."""
     started: list[Servers] = []
+    folders: list[Path] = []
 
     def start(folder: Path) -> Servers:
+        folders.append(folder)  # a start that fails leaves its data, for the next one
         servers = embedded.start(folder, durable=False)
         started.append(servers)
         return servers
@@ -30,3 +32,5 @@ def start() -> Iterator[Start]:
     yield start
     for servers in started:
         servers.discard()
+    for folder in folders:
+        placement.discard(folder / "postgres")

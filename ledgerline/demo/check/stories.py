@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ledgerline.demo.check.crowd import a_busy_minute, one_tap_from_fifty_callers
+from ledgerline.demo.check.deaths import a_frozen_worker, killed_workers
 from ledgerline.demo.check.system import System
 from ledgerline.demo.check.unknowns import a_case_for_a_person, a_lost_answer
 
@@ -24,4 +25,6 @@ STORIES = (
     Story("b  a busy minute", a_busy_minute),
     Story("c  a lost answer", a_lost_answer),
     Story("d  a case for a person", a_case_for_a_person),
+    Story("f  killed workers", killed_workers),
+    Story("g  a frozen worker", a_frozen_worker),
 )

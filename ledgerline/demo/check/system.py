@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil  # type: ignore[import-untyped]
 import psycopg
 from psycopg.rows import dict_row
 
@@ -18,6 +19,7 @@ class NoDemo(Exception):
 class System:
     """What `.demo/demo.json` says, with the few questions the stories ask."""
 
+    folder: Path
     base_url: str
     sandbox_url: str
     database_url: str
@@ -41,6 +43,11 @@ class System:
             )
         return by_reference
 
+    def processes(self, role: str) -> list[psutil.Process]:
+        """The processes of a role that live now; read again each time, for killed ones come back."""
+        pids = json.loads((self.folder / "demo.json").read_text())["pids"][role]
+        return [member for pid in pids for member in _with_children(pid)]
+
     def set_fault(self, **fault: Any) -> None:
         """Tell the provider to misbehave."""
         httpx2.post(f"{self.sandbox_url}/faults", json=fault, timeout=10).raise_for_status()
@@ -62,7 +69,8 @@ def load(folder: Path) -> System:
         raise NoDemo(
             f"{file} does not exist. Start `make demo` in another terminal first."
         ) from error
-    system = System(**{name: facts[name] for name in System.__dataclass_fields__})
+    names = (name for name in System.__dataclass_fields__ if name != "folder")
+    system = System(folder=folder, **{name: facts[name] for name in names})
     try:
         httpx2.get(f"{system.base_url}/healthz", timeout=5).raise_for_status()
     except httpx2.HTTPError as error:
@@ -70,3 +78,11 @@ def load(folder: Path) -> System:
             f"{file} is there, but nothing answers at {system.base_url}. Start `make demo` again."
         ) from error
     return system
+
+
+def _with_children(pid: int) -> list[psutil.Process]:
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []

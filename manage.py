@@ -6,10 +6,18 @@ import sys
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ledgerline.settings")
-    from django.core.management import execute_from_command_line
+    """Run the command; a setting that cannot be is one sentence, and Ctrl-C is no error."""
+    from ledgerline.env import BadSetting
 
-    execute_from_command_line(sys.argv)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ledgerline.settings")
+    try:
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(sys.argv)
+    except BadSetting as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)  # as a shell counts it: 128 + SIGINT
 
 
 if __name__ == "__main__":

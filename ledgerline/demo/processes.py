@@ -68,6 +68,12 @@ def start_service(
     starting.wait_or_fail(worker, lambda: probes.worker_answers(node, broker_url=broker))
 
 
+def start_simulator(children: Children, folder: Path, environment: Mapping[str, str]) -> None:
+    """Start the phones of the running story; they wait for `demo.json` by themselves."""
+    module = "ledgerline.demo.simulator"
+    children.spawn(_python(folder, "phones", environment, module, "--folder", str(folder)))
+
+
 def _web(folder: Path, environment: Mapping[str, str], listener: socket.socket) -> Program:
     fd = listener.fileno()
     return _python(

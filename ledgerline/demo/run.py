@@ -4,6 +4,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from ledgerline import env
@@ -31,7 +32,15 @@ NEWS_EVERY = 4  # looks
 Say = Callable[[str], None]
 
 
-def run(folder: Path, *, port: int | None, say: Say) -> None:
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the person who starts the demo may choose."""
+
+    port: int | None = None  # None: 8000 or a free one; 0: a free one
+    still: bool = False  # without the simulator: nothing happens by itself
+
+
+def run(folder: Path, *, choices: Choices, say: Say) -> None:
     """Run the demo until it is told to stop; nothing that it started outlives it.
 
     Raises:
@@ -44,19 +53,19 @@ def run(folder: Path, *, port: int | None, say: Say) -> None:
             report.remove(folder)
             given.check()
             with lock.of_database(env.text("DATABASE_URL")):
-                _with_servers(folder, port, say)
+                _with_servers(folder, choices, say)
     except Stopped:
         say("Stopped. The data stay for the next start.")
 
 
-def _with_servers(folder: Path, port: int | None, say: Say) -> None:
+def _with_servers(folder: Path, choices: Choices, say: Say) -> None:
     _forget_old_logs(folder)
     say("Starting PostgreSQL and Valkey ...")
     servers = embedded.start(folder)
     try:
         if place := placement.elsewhere(folder / "postgres"):
             say(f"PostgreSQL's data lie in {place}: its account cannot enter {folder}.")
-        _run(servers, folder, port, say)
+        _run(servers, folder, choices, say)
     finally:
         interrupts.ignore()
         say("Stopping ...")
@@ -64,11 +73,11 @@ def _with_servers(folder: Path, port: int | None, say: Say) -> None:
         servers.stop()
 
 
-def _run(servers: Servers, folder: Path, port: int | None, say: Say) -> None:
+def _run(servers: Servers, folder: Path, choices: Choices, say: Say) -> None:
     keys = environment.secrets_of(folder)
     urls = embedded.given() | dict(servers.urls())
     settings = environment.for_processes(urls, keys, sandbox_url="")
-    with processes.listening_socket(port) as listener:
+    with processes.listening_socket(choices.port) as listener:
         say("Laying out the database and its first customers ...")
         seeded = prepare.in_a_process(settings)
         books = folder / oracle.books_name(urls["DATABASE_URL"])
@@ -76,6 +85,8 @@ def _run(servers: Servers, folder: Path, port: int | None, say: Say) -> None:
         settings["SANDBOX_URL"] = sandbox_url
         say("Starting web server, worker and beat ...")
         processes.start_service(servers.children, folder, settings, listener)
+        if not choices.still:
+            processes.start_simulator(servers.children, folder, settings)
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         facts = Facts(base_url, sandbox_url, urls, seeded["users"], seeded["staff"], keys)
         _watch(servers, folder, facts, say)

@@ -1,4 +1,4 @@
-"""The demo's cast: three customers with money, two members of staff. Running it again adds nothing."""
+"""The demo's cast: customers with money, two members of staff. Running it again adds nothing."""
 
 import secrets
 from typing import Any
@@ -13,7 +13,13 @@ from ledgerline.bank.posting import Leg, post
 
 CURRENCY = "NGN"
 OPENING = 50_000_000_00  # kobo; topped up when less than half of it is left to spend
-CUSTOMERS = {"ada": "0123456780", "bola": "0123456789", "chidi": "0123456783"}
+CUSTOMERS = {
+    "ada": "0123456780",
+    "bola": "0123456789",
+    "chidi": "0123456783",
+    "dayo": "0123456784",  # these two live in the simulator
+    "efe": "0123456785",
+}
 # Who may decide what became of a payment; everybody on the staff may look and ask.
 STAFF = {
     "agent": ("ask_provider",),

@@ -43,7 +43,16 @@ class Demo:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("demo", numbered=True) / "run"
     log = folder.with_suffix(".log")
-    command = [sys.executable, "manage.py", "demo", "--folder", str(folder), "--port", "0"]
+    command = [
+        sys.executable,
+        "manage.py",
+        "demo",
+        "--folder",
+        str(folder),
+        "--port",
+        "0",
+        "--still",
+    ]
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=_clean(), stdout=output, stderr=output)
     try:

@@ -52,9 +52,10 @@ class System:
         """Tell the provider to misbehave."""
         httpx2.post(f"{self.sandbox_url}/faults", json=fault, timeout=10).raise_for_status()
 
-    def clear_faults(self) -> None:
-        """Tell the provider to behave."""
-        httpx2.delete(f"{self.sandbox_url}/faults", timeout=10).raise_for_status()
+    def end_faults(self, **criteria: str) -> None:
+        """Tell the provider to behave, as far as the faults with these words go."""
+        url = f"{self.sandbox_url}/faults"
+        httpx2.delete(url, params=criteria, timeout=10).raise_for_status()
 
 
 def load(folder: Path) -> System:

@@ -40,7 +40,7 @@ def a_case_for_a_person(system: System) -> str:
             case = books.wait_for_case(system, reference)
             _decide(system, case["fulfilment_id"])
         finally:
-            system.clear_faults()
+            system.end_faults(narration=mark)
         taps.paid(phone.until_final(body, key=key))
     books.paid_once(system, reference)
     actor = books.last_actor(system, reference)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from ledgerline.demo.errors import DemoError
-from ledgerline.demo.run import run
+from ledgerline.demo.run import Choices, run
 
 
 class Command(BaseCommand):
@@ -30,9 +30,14 @@ class Command(BaseCommand):
             "--folder", type=Path, default=settings.BASE_DIR / ".demo", help="data, logs, demo.json"
         )
 
+        parser.add_argument(
+            "--still", action="store_true", help="no simulator: nothing happens by itself"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
+        choices = Choices(port=options["port"], still=options["still"])
         try:
-            run(options["folder"], port=options["port"], say=self._say)
+            run(options["folder"], choices=choices, say=self._say)
         except DemoError as error:
             self.stderr.write(str(error))
             sys.exit(2)

@@ -2,22 +2,19 @@
 
 import json
 import random
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from ledgerline.demo.check import books, taps
+from ledgerline.demo.check import books, taps, wishes
 from ledgerline.demo.check.phone import Seen, new_key
 from ledgerline.demo.check.system import System
+from ledgerline.demo.check.wishes import Wish
 
 CALLERS = 50
 TRANSFERS = 200
 COPIES = 3
-CLIENTS = 4
-
-Wish = tuple[str, dict[str, Any]]  # a key and the body it is sent with
 
 
 def one_tap_from_fifty_callers(system: System) -> str:
@@ -37,13 +34,13 @@ def one_tap_from_fifty_callers(system: System) -> str:
 def a_busy_minute(system: System) -> str:
     """200 random transfers, 3 copies each from 4 clients: both sides' books agree one to one."""
     dice = random.Random(20260930)  # repeatable
-    wishes = [(new_key(), _random_body(system, dice, number)) for number in range(TRANSFERS)]
-    copies = wishes * COPIES
+    asked = [Wish(new_key(), _random_body(system, dice, number)) for number in range(TRANSFERS)]
+    copies = asked * COPIES
     dice.shuffle(copies)
-    with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(lambda share: _send_all(system, share), _shares(copies)))
-        parts = list(pool.map(lambda share: _finish_all(system, share), _shares(wishes)))
-    finals = [taps.paid(seen) for part in parts for seen in part]
+    with ThreadPoolExecutor(wishes.CLIENTS) as pool:
+        for part in wishes.sending(system, copies, pool=pool):
+            part.result()
+        finals = [taps.paid(seen) for seen in wishes.finals(system, asked, pool=pool)]
     references = {json.loads(seen.body)["reference"] for seen in finals}
     assert len(references) == TRANSFERS, "two keys share one transfer"
     external = books.match_provider(system, references)
@@ -68,21 +65,3 @@ def _all_at_once(system: System, body: dict[str, Any]) -> list[tuple[Seen, Seen]
 def _random_body(system: System, dice: random.Random, number: int) -> dict[str, Any]:
     shape = dice.choice((taps.on_us, taps.external))
     return shape(system, amount=dice.randint(1, 5000), narration=f"demo-check b {number}")
-
-
-def _shares(wishes: list[Wish]) -> list[list[Wish]]:
-    return [wishes[offset::CLIENTS] for offset in range(CLIENTS)]
-
-
-def _send_all(system: System, share: list[Wish]) -> None:
-    dice = random.Random(len(share))
-    with taps.phone(system) as phone:
-        for key, body in share:
-            time.sleep(dice.uniform(0, 0.01))
-            seen = phone.send(body, key=key)
-            assert seen.status in (201, 202, 409), f"{seen.status}: {seen.body!r}"
-
-
-def _finish_all(system: System, share: list[Wish]) -> list[Seen]:
-    with taps.phone(system) as phone:
-        return [phone.until_final(body, key=key) for key, body in share]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ledgerline.demo.check.crowd import a_busy_minute, one_tap_from_fifty_callers
 from ledgerline.demo.check.deaths import a_frozen_worker, killed_workers
+from ledgerline.demo.check.outages import valkey_flushed_and_restarted
 from ledgerline.demo.check.system import System
 from ledgerline.demo.check.unknowns import a_case_for_a_person, a_lost_answer
 
@@ -27,4 +28,5 @@ STORIES = (
     Story("d  a case for a person", a_case_for_a_person),
     Story("f  killed workers", killed_workers),
     Story("g  a frozen worker", a_frozen_worker),
+    Story("h  Valkey loses all", valkey_flushed_and_restarted),
 )

@@ -23,6 +23,8 @@ class System:
     base_url: str
     sandbox_url: str
     database_url: str
+    redis_url: str
+    broker_url: str
     users: dict[str, dict[str, str]]
     staff: dict[str, dict[str, str]]
 
@@ -45,8 +47,8 @@ class System:
 
     def processes(self, role: str) -> list[psutil.Process]:
         """The processes of a role that live now; read again each time, for killed ones come back."""
-        pids = json.loads((self.folder / "demo.json").read_text())["pids"][role]
-        return [member for pid in pids for member in _with_children(pid)]
+        pids = json.loads((self.folder / "demo.json").read_text())["pids"]
+        return [member for pid in pids.get(role, []) for member in _with_children(pid)]
 
     def set_fault(self, **fault: Any) -> None:
         """Tell the provider to misbehave."""

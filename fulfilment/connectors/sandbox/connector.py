@@ -16,6 +16,7 @@ from fulfilment.connectors.base import (
 )
 from fulfilment.connectors.sandbox import mapping
 from fulfilment.connectors.sandbox.api import Api
+from fulfilment.connectors.sandbox.webhooks import SandboxWebhooks
 
 # On loopback a booking is visible at once; the distance between two look-ups that shall agree is
 # never nothing, or three answers of the same instant would count as three.
@@ -37,6 +38,7 @@ class SandboxConnector:
     collection: ClassVar = "payments"
     recipient: ClassVar[tuple[str, ...]] = ("bank", "account")
     late_reversal_horizon: ClassVar = LATE_REVERSAL_HORIZON
+    webhooks: ClassVar = SandboxWebhooks()
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Raises ValueError, without showing the secret, where URL or SECRET cannot be used."""

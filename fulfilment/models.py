@@ -327,3 +327,6 @@ class Reconciliation(Fulfilment):
     def latest(self, source: str) -> Any:
         """The newest evidence of this source, or None."""
         return self.evidence.filter(source=source).order_by("-id").first()
+
+
+import fulfilment.events  # noqa: E402, F401  # the rest of the models: what providers report

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.core.cache import caches
 
 import fulfilment
 from fulfilment import handlers
@@ -42,6 +43,10 @@ def books(monkeypatch: pytest.MonkeyPatch) -> Books:
 
 @pytest.fixture(autouse=True)
 def world(provider: Provider, books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both are there for every test; no routes and no memory of a cache that failed."""
+    """Both are there for every test; no routes, an empty filter, and no memory of its failing.
+
+    The filter outlives the rows that a test rolls back, as it would outlive a restored backup.
+    """
+    caches["default"].clear()
     monkeypatch.setattr(routes, "_routes", {})
     monkeypatch.setattr(seen, "_asleep_until", float("-inf"))

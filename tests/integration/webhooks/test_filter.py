@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from celery import current_app
 from django.core.cache import caches
 from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from fulfilment import store
+from fulfilment import store, tasks
 from fulfilment.events import ProviderEvent
 from fulfilment.webhooks import inbox, seen
 from idempotency import timeline
@@ -137,3 +138,24 @@ def test_without_the_cache_the_answers_are_the_same(no_cache) -> None:
     assert ProviderEvent.objects.count() == 2
     assert stored(body).conflicts.count() == 1
     assert time.monotonic() - began < 2, "every delivery waited for the cache again"
+
+
+def test_a_deaf_cache_and_a_deaf_broker_keep_no_sender_waiting(
+    settings, monkeypatch, django_capture_on_commit_callbacks
+) -> None:
+    """The sender would give up, and send the event again, and again."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen(5)
+        address = f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+        settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": address}}
+        settings.FULFILMENT["EVENT_HINT"] = "fulfilment.tasks.hint_event"
+        connect = current_app.connection_for_write
+        monkeypatch.setattr(
+            current_app, "connection_for_write", lambda **kw: connect(address, **kw)
+        )
+        monkeypatch.setattr(tasks, "_quiet_until", 0.0)
+        began = time.monotonic()
+        with django_capture_on_commit_callbacks(execute=True):
+            assert deliver(event()).status_code == 200
+        assert time.monotonic() - began < 2

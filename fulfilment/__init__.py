@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fulfilment.handlers import Handlers, register
     from fulfilment.starts import start
     from fulfilment.states import State, reference_of
+    from fulfilment.webhooks.errors import EventRefused
+    from fulfilment.webhooks.event import Event
+    from fulfilment.webhooks.routes import route
 
 _HOME = {
     "start": "starts",
@@ -24,9 +27,14 @@ _HOME = {
     "NotAllowed": "errors",
     "Stale": "errors",
     "VerdictRefused": "errors",
+    "Event": "webhooks.event",
+    "EventRefused": "webhooks.errors",
+    "route": "webhooks.routes",
 }
 
 __all__ = [
+    "Event",
+    "EventRefused",
     "FulfilmentError",
     "Handlers",
     "NotAllowed",
@@ -35,6 +43,7 @@ __all__ = [
     "VerdictRefused",
     "reference_of",
     "register",
+    "route",
     "start",
 ]
 

@@ -9,17 +9,24 @@ from django.utils.module_loading import import_string
 
 from fulfilment.conf import Conf, conf
 from fulfilment.connectors import registry
+from fulfilment.webhooks.checks import intake_holds
 
 
 @register()
 def settings_hold(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Lease, schedule, hint and connectors of the `FULFILMENT` setting."""
+    """Lease, schedule, hints, connectors and webhooks of the `FULFILMENT` setting."""
     try:
         settings = conf()
     except (TypeError, ValueError) as error:
         hint = "The names stand in fulfilment/conf.py."
         return [Error(f"FULFILMENT cannot be read: {error}", hint=hint, id="fulfilment.E001")]
-    return [*_lease(settings), *_schedule(settings), *_hint(settings), *_connectors(settings)]
+    return [
+        *_lease(settings),
+        *_schedule(settings),
+        *_hints(settings),
+        *_connectors(settings),
+        *intake_holds(settings),
+    ]
 
 
 def _lease(settings: Conf) -> list[CheckMessage]:
@@ -51,14 +58,17 @@ def _schedule(settings: Conf) -> list[CheckMessage]:
     ]
 
 
-def _hint(settings: Conf) -> list[CheckMessage]:
-    if settings.hint is None:
-        return []
+def _hints(settings: Conf) -> list[CheckMessage]:
+    hints = {"HINT": settings.hint, "EVENT_HINT": settings.event_hint}
+    return [error for name, path in hints.items() if path for error in _hint(name, path)]
+
+
+def _hint(name: str, path: str) -> list[CheckMessage]:
     try:
-        import_string(settings.hint)
+        import_string(path)
     except ImportError as error:
-        hint = "Install the extra `celery`, or set HINT to None and run `manage.py run_sweeps`."
-        return [Error(f"FULFILMENT['HINT']: {error}", hint=hint, id="fulfilment.E004")]
+        hint = f"Install the extra `celery`, or set {name} to None and run `manage.py run_sweeps`."
+        return [Error(f"FULFILMENT['{name}']: {error}", hint=hint, id="fulfilment.E004")]
     return []
 
 

@@ -32,6 +32,21 @@ class Conf:
     lookups_per_second: float = 5.0  # per connector
     hint: str | None = "fulfilment.tasks.hint"  # what tells a worker of a new row; None: the poller
     connectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Who sends us events: {provider: {CONNECTOR, SECRETS, SPEAKS_FOR}}; the provider is the name
+    # in the address, and may be believed about the fulfilments of SPEAKS_FOR (CONNECTOR) only.
+    webhooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    event_hint: str | None = "fulfilment.tasks.hint_event"  # of a new event; None: the poller
+    skew: timedelta = timedelta(minutes=5)  # between the sender's clock and ours, both ways
+    max_bytes: int = 1024 * 1024  # of an event's body
+    # Of an event about something that is not known (yet): soon while our own transaction may
+    # still be open, then ever rarer; the last distance repeats until `dead_after`.
+    park_schedule: tuple[timedelta, ...] = tuple(
+        timedelta(seconds=s) for s in (5, 15, 60, 300, 1800, 7200, 21600, 86400)
+    )
+    dead_after: timedelta = timedelta(hours=72)  # as long as most senders would go on trying
+    cache: str | None = "default"  # the alias in CACHES of the filter of known events; or none
+    cache_ttl: timedelta = timedelta(hours=24)
+    breaker: timedelta = timedelta(seconds=5)  # how long a cache that failed is left alone
 
 
 def conf() -> Conf:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from fulfilment.dispatch import attempt, poll, sweep
 from fulfilment.reconcile import lookups
+from fulfilment.webhooks import applying
 
 
 def sweep_round() -> int:
@@ -14,6 +15,11 @@ def sweep_round() -> int:
 def look_up_round() -> int:
     """Make the look-ups that are due."""
     return lookups.look_up_due()
+
+
+def apply_round() -> int:
+    """Apply the events of which no worker heard, and those that wait for what they are about."""
+    return applying.apply_due()
 
 
 def dispatch_round(send: Callable[[int], object] = attempt.run) -> int:

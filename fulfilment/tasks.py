@@ -14,6 +14,7 @@ from kombu.pools import producers
 
 from fulfilment import rounds
 from fulfilment.dispatch import attempt
+from fulfilment.webhooks import applying
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +51,30 @@ def look_up() -> None:
     rounds.look_up_round()
 
 
+@shared_task(name="fulfilment.apply_event", ignore_result=True, max_retries=0)
+def apply_event(event_id: int) -> None:
+    """Apply one event of a provider, if it waits and is due."""
+    applying.apply(event_id)
+
+
+@shared_task(name="fulfilment.apply_due", ignore_result=True, max_retries=0)
+def apply_due() -> None:
+    """Apply the events of which no worker heard, and those that wait."""
+    rounds.apply_round()
+
+
 def hint(fulfilment_id: int) -> None:
-    """Publish `dispatch` for a row. A broker that is down costs about a second at most, once
-    per `QUIET_FOR`; the poller finds the row.
-    """
+    """Publish `dispatch` for a row; the poller finds it if nobody hears."""
+    _publish(dispatch, fulfilment_id)
+
+
+def hint_event(event_id: int) -> None:
+    """Publish `apply_event` for an event; the poller finds it if nobody hears."""
+    _publish(apply_event, event_id)
+
+
+def _publish(task: Any, subject: int) -> None:
+    """A broker that is down costs about a second at most, once per `QUIET_FOR`."""
     global _quiet_until  # per process, like the connection
     if time.monotonic() < _quiet_until:
         return
@@ -61,7 +82,7 @@ def hint(fulfilment_id: int) -> None:
     try:
         # The pool belongs to these options: a hint never waits as long as a worker may.
         with producers[connection].acquire(block=True, timeout=BROKER_TIMEOUT) as producer:
-            dispatch.apply_async((fulfilment_id,), producer=producer, retry=False)
+            task.apply_async((subject,), producer=producer, retry=False)
     except (OperationalError, OSError) as error:
         _quiet_until = time.monotonic() + QUIET_FOR
         log.warning(

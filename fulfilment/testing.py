@@ -4,7 +4,9 @@
     FULFILMENT_STOP_AT=dispatch.claimed   the process gets SIGSTOP there; SIGCONT wakes it up
 
 Names: `dispatch.claimed` (attempt and lease are committed), `dispatch.marked` (the mark is
-committed, no byte has left), `dispatch.answered` (the call has returned, nothing is recorded).
+committed, no byte has left), `dispatch.answered` (the call has returned, nothing is recorded);
+`webhook.verified` (nothing is stored), `webhook.inserted` (not committed), `webhook.committed` (the
+filter does not know), `webhook.remembered` (not answered).
 Without these variables a point costs two look-ups in the environment.
 """
 

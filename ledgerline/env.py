@@ -31,6 +31,11 @@ def text(name: str, default: str = "") -> str:
         ) from error
 
 
+def named(name: str) -> bool:
+    """Is the variable there at all, be it blank?"""
+    return name in os.environ or f"{name}_FILE" in os.environ
+
+
 def flag(name: str, *, default: bool = False) -> bool:
     """`1`, `true`, `yes`, `on` and their opposites, in any case."""
     words = {

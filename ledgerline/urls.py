@@ -14,6 +14,7 @@ urlpatterns = [
     path("readyz", health.ready),
     path("problems/", include("idempotency.urls")),
     path("v1/", include("ledgerline.bank.api.urls")),
+    path("v1/", include("fulfilment.urls")),
     path(
         "v1/schema/", SpectacularAPIView.as_view(authentication_classes=[], permission_classes=[])
     ),

@@ -45,7 +45,7 @@ class Instruction:
     reference: str  # the name to give it at the provider; the same on every attempt
     amount: int
     currency: str
-    instruction: Mapping[str, Any] = field(default_factory=dict)
+    instruction: Mapping[str, Any] = field(default_factory=dict, repr=False)  # names the account
     deadline: timedelta  # in total, from the first look-up of a name to the last byte of the answer
 
 

@@ -57,6 +57,9 @@ def call(
 ) -> Reply | NotSent | Unknown:
     """Make one call and say what is known of it. Never raises for what the network does.
 
+    What cannot be put on the wire at all (half a surrogate pair in `json_body`, a header that is
+    not ASCII) was not sent.
+
     `deadline` bounds the whole call on the monotonic clock, from the look-up of the name to the
     last byte (a client's read time-out starts again with every byte). No redirect is followed, no
     proxy is taken from the environment, and no connection is shared: a reset of a stale pooled
@@ -64,7 +67,11 @@ def call(
     """
     sent_headers = {"accept-encoding": "identity", **(headers or {})}
     if json_body is not None:
-        content = json.dumps(json_body, separators=(",", ":"), ensure_ascii=False).encode()
+        text = json.dumps(json_body, separators=(",", ":"), ensure_ascii=False)
+        try:
+            content = text.encode()
+        except UnicodeEncodeError as error:
+            return _unwritable(error)
         sent_headers["content-type"] = "application/json"
     return _run(_call(method, url, deadline=deadline, headers=sent_headers, content=content))
 
@@ -75,7 +82,10 @@ async def _call(
     whole = deadline.total_seconds()
     try:
         async with asyncio.timeout(whole), _client(whole) as client:
-            request = client.build_request(method, url, headers=headers, content=content)
+            try:
+                request = client.build_request(method, url, headers=headers, content=content)
+            except UnicodeEncodeError as error:
+                return _unwritable(error)
             return await _read(await client.send(request, stream=True))
     except _NEVER_LEFT as error:
         return NotSent(reason=_told(error))
@@ -125,6 +135,16 @@ def _trust() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
+def _unwritable(error: UnicodeEncodeError) -> NotSent:
+    """Without the error's own words: they quote what could not be written."""
+    return NotSent(reason=f"the request cannot be written as {error.encoding}")
+
+
 def _told(error: Exception) -> str:
-    """The kind of error, and the library's words cut short (they may quote a whole header)."""
+    """The kind of error and the library's words, cut short; without them where they may quote us.
+
+    A `LocalProtocolError` quotes the header that it refuses: our secret.
+    """
+    if isinstance(error, httpx2.LocalProtocolError):
+        return f"{type(error).__name__}: the request is not valid HTTP"
     return f"{type(error).__name__}: {error}"[:200]

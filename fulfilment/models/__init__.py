@@ -4,19 +4,31 @@ Constraints and triggers of the database enforce the rules; see `migrations/0002
 """
 
 from fulfilment.models.cases import Case, CaseAction
+from fulfilment.models.events import (
+    WAITING,
+    EventStatus,
+    ProviderEvent,
+    ProviderEventConflict,
+    ProviderEventPayload,
+)
 from fulfilment.models.evidence import Attempt, Evidence, Payload, Transition
 from fulfilment.models.machine import Fulfilment, Reconciliation
 from fulfilment.models.words import CaseReason, Finding, Source
 
 __all__ = [
+    "WAITING",
     "Attempt",
     "Case",
     "CaseAction",
     "CaseReason",
+    "EventStatus",
     "Evidence",
     "Finding",
     "Fulfilment",
     "Payload",
+    "ProviderEvent",
+    "ProviderEventConflict",
+    "ProviderEventPayload",
     "Reconciliation",
     "Source",
     "Transition",

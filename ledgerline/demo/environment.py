@@ -15,6 +15,8 @@ SHORT_TIMES = {
     "FULFILMENT_SCHEDULE": "1,1,2,3,5",
     "FULFILMENT_CASE_DEADLINE": "8",
     "FULFILMENT_POLL_INTERVAL": "1",
+    "SANDBOX_VISIBLE_AFTER": "0.5",
+    "SANDBOX_NOT_FOUND_FINAL_AFTER": "3",
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),
 }
 # Would change what our own command lines say.
@@ -54,6 +56,7 @@ def for_processes(urls: Mapping[str, str], keys: Secrets, *, sandbox_url: str) -
             "SECRET_KEY": keys.secret_key,
             "SANDBOX_URL": sandbox_url,
             "SANDBOX_SECRET": keys.sandbox_secret,
+            "SANDBOX_WEBHOOK_SECRET": keys.webhook_secret,
             "NO_PROXY": "127.0.0.1,localhost",
             "PYTHONUNBUFFERED": "1",  # a log that is read while it is written
         }

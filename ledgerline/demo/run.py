@@ -80,14 +80,15 @@ def _run(servers: Servers, folder: Path, choices: Choices, say: Say) -> None:
     with processes.listening_socket(choices.port) as listener:
         say("Laying out the database and its first customers ...")
         seeded = prepare.in_a_process(settings)
+        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         books = folder / oracle.books_name(urls["DATABASE_URL"])
-        sandbox_url = processes.start_provider(servers.children, folder, books, settings)
+        events = {"SANDBOX_WEBHOOK_URL": f"{base_url}/v1/webhooks/sandbox"}
+        sandbox_url = processes.start_provider(servers.children, folder, books, settings | events)
         settings["SANDBOX_URL"] = sandbox_url
         say("Starting web server, worker and beat ...")
         processes.start_service(servers.children, folder, settings, listener)
         if not choices.still:
             processes.start_simulator(servers.children, folder, settings)
-        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         facts = Facts(base_url, sandbox_url, urls, seeded["users"], seeded["staff"], keys)
         _watch(servers, folder, facts, say)
 

@@ -42,9 +42,15 @@ SCENES = (
     Scene("", "Lunch", 45, external=False),
     Scene("", "Rent", 29),
     Scene("sandbox:hang(1)", "School fees", 8),
-    Scene("sandbox:accept_then_reset", "Data bundle", 8),  # answer lost: found by look-up
+    Scene("sandbox:accept_then_reset sandbox:no_webhook", "Data bundle", 4),  # found by look-up
+    Scene("sandbox:accept_then_reset", "Electricity", 4),  # answer lost: an event tells
     Scene("sandbox:decline", "Closed account", 4),
-    Scene("sandbox:accept_then_reset sandbox:lookup_outage", "Generator", 6, outage=True),
+    Scene(
+        "sandbox:accept_then_reset sandbox:no_webhook sandbox:lookup_outage",
+        "Generator",
+        6,
+        outage=True,
+    ),
 )
 
 

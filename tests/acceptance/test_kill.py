@@ -53,7 +53,10 @@ def test_a_web_process_killed_between_business_write_and_commit_leaves_one_trans
 def test_a_worker_killed_in_mid_call_pays_once_and_the_phone_learns_it(
     demo: Demo, system: System
 ) -> None:
-    key, narration = new_key(), f"killed in mid-call {new_key()[:8]} sandbox:hang(30)"
+    key, narration = (
+        new_key(),
+        f"killed in mid-call {new_key()[:8]} sandbox:hang(30) sandbox:no_webhook",
+    )
     body = taps.external(system, amount=778, narration=narration)
     with taps.phone(system) as phone:
         taps.taken(phone.send(body, key=key))

@@ -26,16 +26,25 @@ ACCOUNT = "0123456789"
 class Sandbox:
     """One provider process, its address and its books."""
 
-    def __init__(self, books_file: Path, *, port: int = 0, secret: str = SECRET) -> None:
+    def __init__(
+        self,
+        books_file: Path,
+        *,
+        port: int = 0,
+        secret: str = SECRET,
+        options: tuple[str, ...] = (),
+    ) -> None:
+        """`options`: more of the command line, such as `--webhook-url`."""
         self.books_file = books_file
         self.secret = secret
+        self.options = options
         self._port = port
         self.start()
 
     def start(self) -> None:
         """Starts it and waits until it listens; on the same port after a stop."""
         self.process = subprocess.Popen(
-            command("--port", str(self._port), "--books", str(self.books_file)),
+            command("--port", str(self._port), "--books", str(self.books_file), *self.options),
             env=os.environ | {"SANDBOX_SECRET": self.secret},
             stdout=subprocess.PIPE,
             text=True,
@@ -81,6 +90,22 @@ class Sandbox:
         """Ends all rules, or those that fit `query` (`fault=hang`)."""
         return int(self.request("DELETE", f"/faults?{query}")["removed"])
 
+    def events(self, reference: str) -> list[dict[str, Any]]:
+        """What is reported of one reference, each with `delivered_at`."""
+        return self.ask("GET", f"/events?reference={reference}")
+
+    def log(self, reference: str) -> list[dict[str, Any]]:
+        """The deliveries about one reference, as the provider saw them."""
+        return self.ask("GET", f"/deliveries?reference={reference}")
+
+    def make_event(self, kind: str, data: dict[str, Any], **members: Any) -> dict[str, Any]:
+        """Makes any event; it was delivered once when this returns: see its `status`."""
+        return self.request("POST", "/events", {"type": kind, "data": data, **members})
+
+    def deliver(self, event_id: str, *, times: int = 1) -> list[int | None]:
+        """Delivers an event so many times at once; the statuses it met."""
+        return self.ask("POST", f"/events/{event_id}/deliver?times={times}")
+
     def settings(self, **changes: Any) -> dict[str, Any]:
         """What `FULFILMENT["CONNECTORS"]` needs to reach this provider."""
         given = {"CLASS": SandboxConnector, "URL": self.url, "SECRET": self.secret}
@@ -91,11 +116,15 @@ class Sandbox:
         return SandboxConnector(self.settings(**changes))
 
     def request(self, method: str, path: str, members: Any = None) -> dict[str, Any]:
+        """One call outside the API under test, for an object."""
+        return dict(self.ask(method, path, members))
+
+    def ask(self, method: str, path: str, members: Any = None) -> Any:
         """One call outside the API under test."""
         data = None if members is None else json.dumps(members).encode()
         request = urllib.request.Request(self.url + path, method=method, data=data)
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return dict(json.load(answer))
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
 
 
 def command(*options: str) -> list[str]:

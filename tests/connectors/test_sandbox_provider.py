@@ -1,5 +1,6 @@
 """The provider by itself: its books, its faults, its page and its process."""
 
+import hashlib
 import http.client
 import json
 import signal
@@ -149,6 +150,23 @@ class TestBooks:
         sandbox.stop()
         sandbox.start()
         assert sandbox.books()["count"] == 2, "the booking after a torn line was glued to it"
+
+    def test_of_an_earlier_version_are_read(self, tmp_path: Path, reference: str) -> None:
+        """From before there were kinds and events: a transfer of which nothing is reported."""
+        line = {
+            "id": "pay_1", "reference": reference, "status": "succeeded", "amount": 100_00,
+            "currency": "NGN", "bank": "058", "account": "******6789",
+            "account_digest": hashlib.sha256(f"{reference}\n0123456789".encode()).hexdigest(),
+            "narration": "INV-1001", "created_at": "2026-01-01T00:00:00+00:00",
+        }  # fmt: skip
+        (tmp_path / "old.jsonl").write_text(json.dumps(line) + "\n")
+        provider = Sandbox(tmp_path / "old.jsonl")
+        try:
+            expect(provider.connector().send(instruction(reference)), Done, "it is booked")
+            assert provider.books()["count"] == 1, "it was paid again"
+            assert provider.events(reference) == []
+        finally:
+            provider.stop()
 
     def test_are_shown_to_people_with_totals_and_nothing_that_runs(
         self, sandbox: Sandbox, reference: str

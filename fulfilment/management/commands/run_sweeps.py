@@ -15,9 +15,9 @@ log = logging.getLogger(__name__)
 
 
 class Command(BaseCommand):
-    """Sweeps, look-ups and dispatch in one process, for as long as it runs."""
+    """Sweeps, look-ups, events and dispatch in one process, for as long as it runs."""
 
-    help = "Sweep, look up and dispatch without a broker, every poll interval."
+    help = "Sweep, look up, apply events and dispatch without a broker, every poll interval."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="one round, then end")
@@ -37,5 +37,7 @@ class Command(BaseCommand):
 
     def _round(self) -> None:
         swept, asked = rounds.sweep_round(), rounds.look_up_round()
-        sent = rounds.dispatch_round()
-        self.stdout.write(f"swept {swept}, asked about {asked}, dispatched {sent}")
+        applied, sent = rounds.apply_round(), rounds.dispatch_round()
+        self.stdout.write(
+            f"swept {swept}, asked about {asked}, applied {applied}, dispatched {sent}"
+        )

@@ -49,7 +49,9 @@ def killed_workers(system: System) -> str:
 
 def a_frozen_worker(system: System) -> str:
     """`SIGSTOP` past the lease, then `SIGCONT`: paid once, the late answer is kept as evidence."""
-    order = _order(system, f"demo-check g {new_key()[:8]} sandbox:hang(2)", amount=515)
+    order = _order(
+        system, f"demo-check g {new_key()[:8]} sandbox:hang(2) sandbox:no_webhook", amount=515
+    )
     with _patient(system) as phone:
         order.taken(phone)
         frozen = _caller(system, order)
@@ -95,7 +97,9 @@ def _killed_after_the_mark(system: System, phone: Phone) -> str:
 
 
 def _killed_in_mid_call(system: System, phone: Phone) -> str:
-    order = _order(system, f"demo-check f3 {new_key()[:8]} sandbox:hang(2)", amount=514)
+    order = _order(
+        system, f"demo-check f3 {new_key()[:8]} sandbox:hang(2) sandbox:no_webhook", amount=514
+    )
     order.taken(phone)
     _caller(system, order).kill()
     reference = order.settled(system, phone)

@@ -14,7 +14,7 @@ EVIDENCE = "bank statement 0042/7"
 
 def a_lost_answer(system: System) -> str:
     """The provider books the payment and drops the line: found by look-up, the phone gets 201."""
-    narration = f"demo-check c {new_key()[:8]} sandbox:accept_then_reset"
+    narration = f"demo-check c {new_key()[:8]} sandbox:accept_then_reset sandbox:no_webhook"
     key, body = new_key(), taps.external(system, amount=4321, narration=narration)
     started = time.monotonic()
     with taps.phone(system) as phone:
@@ -31,7 +31,7 @@ def a_lost_answer(system: System) -> str:
 def a_case_for_a_person(system: System) -> str:
     """The look-up is out too: a case opens, staff resolve it in the admin, the phone gets it."""
     mark = f"demo-check d {new_key()[:8]}"
-    narration = f"{mark} sandbox:accept_then_reset"
+    narration = f"{mark} sandbox:accept_then_reset sandbox:no_webhook"
     key, body = new_key(), taps.external(system, amount=999, narration=narration)
     system.set_fault(fault="lookup_outage", times=None, match={"narration": mark})
     with taps.phone(system) as phone:

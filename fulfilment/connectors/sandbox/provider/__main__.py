@@ -1,71 +1,78 @@
 """Runs the provider: `python -m fulfilment.connectors.sandbox.provider --port N --books FILE`."""
 
 import argparse
-import os
 import signal
 import sys
-import threading
-from pathlib import Path
+from dataclasses import dataclass
 
-from fulfilment.connectors.sandbox.provider.books import Books, BooksUnusable
+from fulfilment.connectors.sandbox.provider.agenda import Agenda
+from fulfilment.connectors.sandbox.provider.books import Books
+from fulfilment.connectors.sandbox.provider.control import Control
+from fulfilment.connectors.sandbox.provider.courier import Courier
 from fulfilment.connectors.sandbox.provider.desk import Desk
+from fulfilment.connectors.sandbox.provider.endpoint import EndpointUnusable, endpoint
+from fulfilment.connectors.sandbox.provider.journal import BooksUnusable
+from fulfilment.connectors.sandbox.provider.options import parser
+from fulfilment.connectors.sandbox.provider.outbox import Outbox
+from fulfilment.connectors.sandbox.provider.routes import Routes
 from fulfilment.connectors.sandbox.provider.server import Server
 
 _ENDS = {signal.SIGTERM, signal.SIGINT}
 
 
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """All its parts, built and not yet running."""
+
+    server: Server
+    desk: Desk
+    outbox: Outbox
+    courier: Courier
+    agenda: Agenda
+    routes: Routes
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Serves until SIGTERM or SIGINT; 0 after a clean end, 1 with a sentence on stderr."""
-    options = _options().parse_args(arguments)
+    options = parser().parse_args(arguments)
     # Blocked before any thread starts, so that only `sigwait` below receives them.
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
     try:
-        desk = Desk(Books(options.books), delay=options.delay)
-        server = Server(desk, port=options.port, secret=options.secret)
-    except BooksUnusable as error:
+        provider = _built(options)
+    except (BooksUnusable, EndpointUnusable) as error:
         return _fail(str(error))
     except OSError as error:
         reason = error.strerror or error
         return _fail(f"port {options.port} cannot be used ({reason}); choose another with --port")
-    _serve(server)
-    desk.close()
+    _serve(provider)
     return 0
 
 
-def _serve(server: Server) -> None:
-    threading.Thread(target=server.serve_forever, name="accept", daemon=True).start()
-    print(f"sandbox provider listening on {server.url}", flush=True)  # noqa: T201  # the ready line
+def _built(options: argparse.Namespace) -> Provider:
+    receiver = endpoint(options.webhook_url, options.webhook_secret)
+    books = Books(options.books)
+    beside = options.books.with_name(options.books.name + ".outbox")
+    outbox = Outbox(beside, booked=books.events(), seed=options.seed)
+    server, agenda = Server(port=options.port), Agenda()
+    courier = Courier(outbox, agenda, endpoint=receiver, delay=options.webhook_delay)
+    desk = Desk(books, courier, agenda, url=server.url, delay=options.delay, seed=options.seed)
+    control = Control(desk, outbox, courier)
+    routes = Routes(desk, control, secret=options.secret, url=server.url)
+    return Provider(server, desk, outbox, courier, agenda, routes)
+
+
+def _serve(provider: Provider) -> None:
+    provider.agenda.start()
+    provider.desk.start()
+    provider.courier.start()
+    provider.server.start(provider.routes)
+    print(f"sandbox provider listening on {provider.server.url}", flush=True)  # noqa: T201  # the ready line
     signal.sigwait(_ENDS)
-    server.socket.close()  # no `shutdown`, which may take half a second: the thread dies with us
-
-
-def _options() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sandbox provider", description=__doc__)
-    parser.add_argument(
-        "--port", type=_port, required=True, help="on 127.0.0.1; 0 takes a free one"
-    )
-    parser.add_argument("--books", type=Path, required=True, help="file the payments are kept in")
-    parser.add_argument(
-        "--secret",
-        default=os.environ.get("SANDBOX_SECRET", "sandbox-secret"),
-        help="what callers must present (default: the environment's SANDBOX_SECRET)",
-    )
-    parser.add_argument("--delay", type=_seconds, default=0.0, help="seconds before each answer")
-    return parser
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise ValueError
-    return port
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 <= seconds <= 3600:
-        raise ValueError
-    return seconds
+    # No `shutdown`, which may take half a second, and no wait for what is under way: calls are
+    # booked, and events go out again after the next start.
+    provider.server.socket.close()
+    provider.desk.close()
+    provider.outbox.close()
 
 
 def _fail(sentence: str) -> int:

@@ -1,101 +1,100 @@
-"""The desk where calls arrive: decides under one lock what is booked and what is answered."""
+"""The desk where calls arrive: one lock, so that identical calls at once give one booking."""
 
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from fulfilment.connectors.sandbox.provider import answers
+from fulfilment.connectors.sandbox.provider.agenda import Agenda
 from fulfilment.connectors.sandbox.provider.answers import Answer
-from fulfilment.connectors.sandbox.provider.books import SUCCEEDED, Books, Payment
-from fulfilment.connectors.sandbox.provider.faults import Fault, Kind
-from fulfilment.connectors.sandbox.provider.order import Order
+from fulfilment.connectors.sandbox.provider.books import Books
+from fulfilment.connectors.sandbox.provider.calls import Call
+from fulfilment.connectors.sandbox.provider.clerk import Clerk, Decision
+from fulfilment.connectors.sandbox.provider.courier import Courier
+from fulfilment.connectors.sandbox.provider.faults import Kind
+from fulfilment.connectors.sandbox.provider.order import Order, Product
+from fulfilment.connectors.sandbox.provider.payment import OPEN, PAID, REVERSED, SUCCEEDED, Payment
 from fulfilment.connectors.sandbox.provider.rules import Rules, Unbooked
 
-# A demo that polls for days must not eat the machine's memory.
-_CALLS_KEPT = 10_000
-
-
-@dataclass(slots=True)
-class Call:
-    """One call as the oracle shows it; `answer` is empty while it is being decided."""
-
-    at: str
-    method: str
-    path: str
-    reference: str = ""
-    fault: str = ""
-    answer: str = ""
+T = TypeVar("T")
 
 
 class Desk:
-    """Everything the provider knows. One lock: identical calls at once give one booking."""
+    """Everything the provider knows of payments, and when each thing is decided, said, reported."""
 
-    def __init__(self, books: Books, *, delay: float = 0.0) -> None:
-        """`delay`: seconds between booking a payment and answering."""
+    def __init__(
+        self, books: Books, courier: Courier, agenda: Agenda, *, url: str, delay: float, seed: str
+    ) -> None:
+        """`url`: where the provider listens. `delay`: seconds between booking and answering."""
         self._books = books
+        self._courier = courier
+        self._agenda = agenda
+        self._url = url
         self._delay = delay
         self._rules = Rules()
-        self._calls: deque[Call] = deque(maxlen=_CALLS_KEPT)
-        self._asked: Counter[str] = Counter()
+        self._clerk = Clerk(books, self._rules, url=url, seed=seed)
         self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Takes up what an earlier process left: payments that are still to come back."""
+        with self._lock:
+            for booked in self._books.payments():
+                self._reverse_when_due(booked)
 
     def pay(self, order: Order, call: Call) -> Answer:
         """Books the order once for ever; a known reference is answered from the books at once."""
         with self._lock:
-            fault = self._arrived(order, call)
-            if fault.kind is not Kind.OK_AFTER:
-                return self._decide(order, fault)
-        time.sleep(fault.seconds)  # outside the lock: others are served, and may book it first
-        with self._lock:
-            return self._decide(order, fault)
+            fate = self._clerk.receive(order, call)
+            decided = None if fate.fault.kind is Kind.OK_AFTER else self._clerk.decide(order, fate)
+        if decided is None:
+            time.sleep(fate.fault.seconds)  # outside the lock: others may book it first
+            with self._lock:
+                decided = self._clerk.decide(order, fate)
+        return self._carry_out(decided).later(self._delay)
 
-    def look_up(self, reference: str, call: Call) -> Answer:
+    def look_up(self, kind: Product, reference: str, call: Call) -> Answer:
         """The payment as booked; 404 if there is none, 503 during an outage of the look-up."""
         with self._lock:
             call.reference = reference
-            payment = self._books.find(reference)
-            if self._rules.hide(payment or Unbooked(reference=reference)):
+            booked = self._books.find(kind, reference)
+            if self._rules.hide(booked or Unbooked(kind=kind, reference=reference)):
                 call.fault = Kind.LOOKUP_OUTAGE
                 return answers.error(503, "unavailable", "Payments cannot be looked up right now.")
-        if payment is None:
-            return answers.error(404, "not_found", "No payment has this reference.")
-        return answers.found(payment)
+        if booked is None:
+            return answers.error(404, "not_found", f"No {kind} has this reference.")
+        return answers.found(booked, url=self._url)
 
-    def open_call(self, method: str, path: str) -> Call:
-        """Logs that a call arrived."""
-        call = Call(at=datetime.now(UTC).isoformat(), method=method, path=path)
+    def checkout(self, checkout_id: str) -> Payment | None:
+        """The checkout with this id of ours."""
         with self._lock:
-            self._calls.append(call)
-        return call
+            return self._books.find_checkout(checkout_id)
 
-    def set_fault(self, members: Mapping[str, Any]) -> dict[str, Any]:
-        """Sets a rule and describes it. Raises `InvalidRequest`."""
+    def pay_checkout(self, checkout_id: str) -> Payment | None:
+        """Somebody pays at a checkout; whoever pays again changes nothing. Raises OSError."""
         with self._lock:
-            return self._rules.add(members).described()
+            checkout = self._books.find_checkout(checkout_id)
+            if checkout is None or checkout.status != OPEN:
+                return checkout
+            decided = self._clerk.change(checkout, status=PAID)
+        self._carry_out(decided)
+        return decided.booked
 
-    def clear_faults(self, criteria: Mapping[str, str]) -> int:
-        """Deletes rules; says how many."""
+    def ruled(self, use: Callable[[Rules], T]) -> T:
+        """What `use` makes of the rules, under the lock."""
         with self._lock:
-            return self._rules.remove(criteria)
-
-    def faults(self) -> list[dict[str, Any]]:
-        """The rules in force."""
-        with self._lock:
-            return [rule.described() for rule in self._rules.in_force()]
+            return use(self._rules)
 
     def statement(self) -> dict[str, Any]:
-        """The books for an oracle. `count` and `totals` are money that left: no declined payment."""
+        """The books for an oracle. `count` and `totals` are money that left and stayed away."""
         with self._lock:
             payments = self._books.payments()
             return {
-                "payments": [self._line(payment) for payment in payments],
-                "count": sum(payment.status == SUCCEEDED for payment in payments),
+                "payments": [self._line(booked) for booked in payments],
+                "count": sum(booked.status == SUCCEEDED for booked in payments),
                 "totals": self._books.totals(),
-                "calls": [asdict(call) for call in self._calls],
             }
 
     def close(self) -> None:
@@ -103,57 +102,29 @@ class Desk:
         self._lock.acquire()  # never released: the process ends next
         self._books.close()
 
-    def _line(self, payment: Payment) -> dict[str, Any]:
-        calls = self._asked[payment.reference]
-        return answers.resource(payment) | {"narration": payment.narration, "calls": calls}
-
-    def _arrived(self, order: Order, call: Call) -> Fault:
-        call.reference = order.reference
-        self._asked[order.reference] += 1
-        if self._books.find(order.reference):
-            return Fault()
-        fault = self._rules.for_payment(order, call=self._asked[order.reference])
-        call.fault = "" if fault.kind is Kind.OK else fault.kind
-        return fault
-
-    def _decide(self, order: Order, fault: Fault) -> Answer:
-        answer = self._repeated(order) or self._first(order, fault)
-        return answer.later(self._delay)
-
-    def _repeated(self, order: Order) -> Answer | None:
-        earlier = self._books.find(order.reference)
-        if earlier is None:
-            return None
-        if earlier.is_what_was_asked(order):
-            return answers.payment(earlier, replayed=True)
-        return answers.error(
-            409, "reference_conflict", "This reference belongs to a payment with other content."
-        )
-
-    def _first(self, order: Order, fault: Fault) -> Answer:
-        if not fault.books:
-            return _unbooked(fault)
-        booked = self._books.book(order, declined=fault.kind is Kind.DECLINE)
-        match fault.kind:
-            case Kind.ACCEPT_THEN_RESET:
-                return answers.RESET
-            case Kind.STATUS:
-                return _unbooked(fault)
-            case Kind.HANG:
-                return answers.payment(booked, replayed=False).later(fault.seconds)
-            case _:
-                return answers.payment(booked, replayed=False)
-
-
-def _unbooked(fault: Fault) -> Answer:
-    if fault.kind is Kind.LOSE_REQUEST:
+    def _carry_out(self, decided: Decision) -> Answer:
+        """Outside the lock: it may have to wait until the receiver has the news."""
+        if decided.booked:
+            self._reverse_when_due(decided.booked)
+        self._courier.post(decided.news, at_once=decided.wait is not None)
+        if decided.wait is None or self._courier.wait(decided.news, seconds=decided.wait):
+            return decided.answer
         return answers.RESET
-    if fault.kind is Kind.REFUSE:
-        return answers.error(
-            503, fault.type, "Nothing was begun. Send the same request again later."
-        )
-    if fault.body is not None:
-        return Answer(
-            status=fault.code, body=fault.body.encode(errors="replace"), content_type="text/plain"
-        )
-    return answers.error(fault.code, fault.type, "An answer that a test asked for.")
+
+    def _reverse_when_due(self, booked: Payment) -> None:
+        if booked.reverse_at and booked.status == SUCCEEDED:
+            wait = datetime.fromisoformat(booked.reverse_at) - datetime.now(UTC)
+            self._agenda.after(wait.total_seconds(), partial(self._reverse, booked))
+
+    def _reverse(self, booked: Payment) -> None:
+        with self._lock:
+            decided = self._clerk.change(booked, status=REVERSED)
+        self._carry_out(decided)
+
+    def _line(self, booked: Payment) -> dict[str, Any]:
+        return answers.resource(booked, url=self._url) | {
+            "recipient": booked.recipient,
+            "kind": booked.kind,
+            "narration": booked.narration,
+            "calls": self._clerk.times_asked(booked),
+        }

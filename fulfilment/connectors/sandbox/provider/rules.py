@@ -1,22 +1,27 @@
 """Which fault befalls whom: rules that somebody set, and what a payment's narration asks for.
 
-The narration comes first, then the first rule that matches.
+How a call goes is decided by the narration, else by the first rule that matches. Traits of what is
+booked come on top, each from the narration, else from the first rule of its kind that matches.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fulfilment.connectors.sandbox.provider import faults
-from fulfilment.connectors.sandbox.provider.faults import Fault, Kind
+from fulfilment.connectors.sandbox.provider.faults import CALLS, TRAITS, Fate, Fault, Kind
 from fulfilment.connectors.sandbox.provider.order import InvalidRequest, digest_of
 
-_MATCHABLE = ("reference", "account", "narration", "bank")
+_MATCHABLE = ("kind", "reference", "account", "phone", "narration", "bank")
 
 
 class Subject(Protocol):
     """What a rule can match: an order that arrives, or a payment that is looked up."""
+
+    @property
+    def kind(self) -> str:
+        """Transfer, airtime or checkout."""
 
     @property
     def reference(self) -> str:
@@ -37,8 +42,9 @@ class Subject(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unbooked:
-    """A look-up of a reference that the books do not know: only the reference can match."""
+    """A look-up of a reference that the books do not know: only these two can match."""
 
+    kind: str
     reference: str
     bank: str = ""
     narration: str = ""
@@ -107,20 +113,30 @@ class Rules:
         """The rules that can still meet somebody."""
         return [rule for rule in self._rules if rule.left != 0]
 
-    def for_payment(self, order: Subject, *, call: int) -> Fault:
+    def for_payment(self, order: Subject, *, call: int) -> Fate:
         """What befalls the `call`-th call of a reference that is not booked yet."""
         asked = list(faults.in_narration(order.narration))
-        for fault, _ in asked:
-            if fault.kind is Kind.LOOKUP_OUTAGE and call == 1:
-                self._set(fault, match={"reference": order.reference}, asked_by=order.narration)
-        for fault, times in asked:
-            if fault.kind is not Kind.LOOKUP_OUTAGE and (times is None or call <= times):
-                return fault
-        return self._use(order, look_up=False) or Fault()
+        if call == 1:
+            self._hide_if_asked(order, (fault for fault, _ in asked))
+        met = (f for f, times in asked if f.kind in CALLS and (times is None or call <= times))
+        fault = next(met, None) or self._use(order, CALLS) or Fault()
+        if not fault.books:
+            return Fate(fault=fault)  # a rule about what is booked is not used up by it
+        traits = {f.kind: f for f, _ in asked if f.kind in TRAITS}
+        for kind in TRAITS:
+            if kind not in traits and (trait := self._use(order, {kind})):
+                traits[kind] = trait
+        return Fate(fault=fault, traits=tuple(traits.values()))
 
     def hide(self, subject: Subject) -> bool:
         """Is the look-up of this payment out? Uses up one of the rule's times."""
-        return self._use(subject, look_up=True) is not None
+        return self._use(subject, {Kind.LOOKUP_OUTAGE}) is not None
+
+    def _hide_if_asked(self, order: Subject, asked: Iterable[Fault]) -> None:
+        for fault in asked:
+            if fault.kind is Kind.LOOKUP_OUTAGE:
+                match = {"kind": str(order.kind), "reference": order.reference}
+                self._set(fault, match=match, asked_by=order.narration)
 
     def _set(
         self, fault: Fault, *, match: dict[str, str], left: int | None = None, asked_by: str = ""
@@ -129,9 +145,9 @@ class Rules:
         self._rules.append(rule)
         return rule
 
-    def _use(self, subject: Subject, *, look_up: bool) -> Fault | None:
+    def _use(self, subject: Subject, kinds: Container[Kind]) -> Fault | None:
         for rule in self._rules:
-            if (rule.fault.kind is Kind.LOOKUP_OUTAGE) is look_up and rule.meets(subject):
+            if rule.fault.kind in kinds and rule.meets(subject):
                 rule.left = None if rule.left is None else rule.left - 1
                 return rule.fault
         return None
@@ -148,7 +164,7 @@ def _match(conditions: object) -> dict[str, str]:
 
 
 def _holds(name: str, text: str, subject: Subject) -> bool:
-    if name == "account":
+    if name in {"account", "phone"}:
         return digest_of(text, reference=subject.reference) == subject.account_digest
     if name == "narration":
         return text in subject.narration

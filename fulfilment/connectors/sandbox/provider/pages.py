@@ -1,10 +1,11 @@
-"""The books as a page for people. Plain HTML, no script, nothing loaded from elsewhere."""
+"""The pages for people. Plain HTML, no script, nothing loaded from elsewhere."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
 from fulfilment.connectors.sandbox.provider.answers import Answer
+from fulfilment.connectors.sandbox.provider.payment import OPEN, Payment
 
 _CALLS_SHOWN = 100
 
@@ -13,7 +14,7 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sandbox provider: books</title>
+<title>Sandbox provider: {title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }}
@@ -21,12 +22,18 @@ table {{ border-collapse: collapse; width: 100%; }}
 div {{ overflow-x: auto; }}
 th, td {{ border-bottom: 1px solid #8888; padding: .3rem .8rem .3rem 0; text-align: left; }}
 .n {{ font-variant-numeric: tabular-nums; text-align: right; }}
+button {{ font: inherit; padding: .4rem 1.2rem; }}
 </style>
 </head>
 <body>
-<h1>Sandbox provider: books</h1>
-<p>What this provider really paid, whatever it answered. Amounts are in minor units, times in UTC.
-The same <a href="/books?format=json">as JSON</a>.</p>
+<h1>Sandbox provider: {title}</h1>
+{body}
+</body>
+</html>
+"""
+_BOOKS = """<p>What this provider really did, whatever it answered. Amounts are in minor units, times in UTC.
+The same <a href="/books?format=json">as JSON</a>; what it reports:
+<a href="/events">events</a>, <a href="/deliveries">deliveries</a>.</p>
 <h2>Totals</h2>
 <p>{totals}</p>
 <h2>Payments</h2>
@@ -36,27 +43,44 @@ The same <a href="/books?format=json">as JSON</a>.</p>
 <p>Set one with <code>curl -d '{{"fault":"hang","seconds":5,"times":1}}' {url}/faults</code>,
 end all with <code>curl -X DELETE {url}/faults</code>.</p>
 <h2>Calls, newest first</h2>
-{calls}
-</body>
-</html>
-"""
+{calls}"""
+_CHECKOUT = """<p>{amount:,} {currency} (in minor units) for <code>{reference}</code>.</p>
+<p>{state}</p>"""
+_BUTTON = """<form method="post" action="/checkouts/{id}/pay"><button>Pay</button></form>"""
 
 
 def books(statement: Mapping[str, Any], *, faults: list[dict[str, Any]], url: str) -> Answer:
-    """The page; everything that came from outside is escaped."""
-    text = _PAGE.format(
+    """The books; everything that came from outside is escaped."""
+    body = _BOOKS.format(
         totals=_totals(statement),
         payments=_payments(statement["payments"]),
         faults=_faults(faults),
         calls=_calls(statement["calls"]),
         url=escape(url),
     )
+    return _page("books", body)
+
+
+def checkout(booked: Payment) -> Answer:
+    """The page at which a person pays, or reads that somebody did."""
+    body = _CHECKOUT.format(
+        amount=booked.amount,
+        currency=escape(booked.currency),
+        reference=escape(booked.reference),
+        state=f"This checkout is {escape(booked.status)}.",
+    )
+    button = _BUTTON.format(id=escape(booked.id)) if booked.status == OPEN else ""
+    return _page("checkout", body + button)
+
+
+def _page(title: str, body: str) -> Answer:
+    policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"
     return Answer(
         status=200,
         # a narration may hold half a surrogate pair, which UTF-8 cannot say
-        body=text.encode("utf-8", errors="xmlcharrefreplace"),
+        body=_PAGE.format(title=title, body=body).encode("utf-8", errors="xmlcharrefreplace"),
         content_type="text/html; charset=utf-8",
-        headers=(("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),),
+        headers=(("Content-Security-Policy", policy),),
     )
 
 
@@ -68,19 +92,21 @@ def _totals(statement: Mapping[str, Any]) -> str:
 
 
 def _payments(payments: list[dict[str, Any]]) -> str:
-    head = ("Booked", "Reference", "Status", "Amount", "", "Bank", "Account", "Narration", "Calls")
+    head = (
+        "Booked", "Kind", "Reference", "Status", "Amount", "", "Recipient", "Narration", "Calls"
+    )  # fmt: skip
     return _table(head, (_payment(payment) for payment in reversed(payments)))
 
 
 def _payment(payment: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         _time(payment["created_at"]),
+        payment["kind"],
         payment["reference"],
         payment["status"],
         payment["amount"],
         payment["currency"],
-        payment["recipient"]["bank"],
-        payment["recipient"]["account"],
+        " ".join(payment["recipient"].values()),
         payment["narration"],
         payment["calls"],
     )

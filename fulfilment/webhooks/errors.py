@@ -1,0 +1,39 @@
+"""Why an event is not taken, each with the sentence that a person reads. Pure."""
+
+from fulfilment.errors import FulfilmentError
+
+
+class IntakeRefused(FulfilmentError):
+    """The event was not taken, and nothing was stored."""
+
+    code = "event_refused"
+
+
+class ProviderUnknown(IntakeRefused):
+    """No provider of this name sends events here."""
+
+    code = "provider_unknown"
+
+
+class SignatureRefused(IntakeRefused):
+    """The signature does not prove that the provider sent this body just now."""
+
+    code = "signature_refused"
+
+
+class EventMalformed(IntakeRefused):
+    """The body is signed, and is not an event."""
+
+    code = "event_malformed"
+
+
+class EventTooLarge(IntakeRefused):
+    """The body is larger than any event of a provider."""
+
+    code = "body_too_large"
+
+
+class EventRefused(FulfilmentError):
+    """The event is known and can start nothing: a starter raises this where time changes nothing."""
+
+    code = "event_starts_nothing"

@@ -1,0 +1,100 @@
+"""What a provider's event says, in our words, and what reads it. Pure: no Django, no clock, no I/O."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from fulfilment.reconcile.evidence import CONCLUSIVE, Finding, Statement
+from fulfilment.webhooks.errors import EventMalformed
+
+# What the columns hold. A longer dedupe key would not fit into an event id beside its provider.
+_LONGEST = {"dedupe_key": 200, "type": 128, "account": 64, "reference": 64, "currency": 3}
+_NEEDED = ("dedupe_key", "type")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger:
+    """Somebody paid: what a white-listed event may start something for."""
+
+    checkout_id: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One event. Raises `EventMalformed` where it has no name or type, or a text cannot be stored.
+
+    With `finding` it is evidence about `reference`, with `trigger` it may start something; with
+    neither it is kept and ignored. An amount that is not ours is for the policy to judge, so what
+    cannot be read as an amount is None, not an error.
+    """
+
+    dedupe_key: str  # stable over deliveries; unique per provider, account and mode
+    type: str
+    account: str
+    livemode: bool
+    content: bytes  # what must be the same in every delivery; its digest is compared
+    provider: str = ""  # as FULFILMENT["WEBHOOKS"] names it; the inbox fills it in
+    reference: str | None = None  # ours, as we gave it to the provider
+    finding: Finding | None = None
+    amount: int | None = None
+    currency: str = ""
+    recipient: str = ""  # masked
+    provider_status: str = ""
+    provider_id: str = ""
+    said_at: datetime | None = None
+    trigger: Trigger | None = None
+
+    def __post_init__(self) -> None:
+        for name in _NEEDED:
+            if not getattr(self, name).strip():
+                raise EventMalformed(f"The event has no {name}.")
+        for name, longest in _LONGEST.items():
+            value = getattr(self, name) or ""
+            if len(value) > longest or (value and not value.isprintable()):
+                raise EventMalformed(f"The event's {name} is too long or not printable.")
+
+    @property
+    def conclusive(self) -> bool:
+        """Can it settle the fulfilment at all?"""
+        return self.finding in CONCLUSIVE
+
+    @property
+    def mode(self) -> str:
+        """`live` or `test`."""
+        return "live" if self.livemode else "test"
+
+    def statement(self, *, body: bytes) -> Statement:
+        """What it states as evidence, with the body to keep."""
+        return Statement(
+            finding=self.finding or Finding.UNKNOWN,
+            amount=self.amount,
+            currency=self.currency,
+            recipient=self.recipient,
+            provider_status=self.provider_status,
+            provider_id=self.provider_id,
+            detail=f"event {self.type}",
+            body=body,
+        )
+
+
+class Webhooks(Protocol):
+    """How one provider signs and words its events: the attribute `webhooks` of its connector."""
+
+    def usable(self, secret: str, /) -> bool:
+        """Could this secret prove anything? A system check asks."""
+
+    def verify(
+        self,
+        headers: Mapping[str, str],
+        raw_body: bytes,
+        *,
+        secrets: Iterable[str],
+        now: datetime,
+        skew: timedelta,
+    ) -> None:
+        """Raises `SignatureRefused` unless one of `secrets` proves these bytes; nothing else."""
+
+    def read(self, raw_body: bytes) -> Event:
+        """What a verified body says. Raises `EventMalformed` where it is not an event."""

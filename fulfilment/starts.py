@@ -68,11 +68,15 @@ def _found(*, event_id: str, payment_id: str) -> Fulfilment:
 
 
 def hint(fulfilment_id: int) -> None:
-    """Tell a worker. Only a hint: the row decides, and the poller finds what was not heard."""
-    path = conf().hint
+    """Tell a worker of a row that is due."""
+    tell(conf().hint, fulfilment_id)
+
+
+def tell(path: str | None, subject: int) -> None:
+    """Only a hint: the row decides, and the poller finds what was not heard."""
     if path is None:
         return
     try:
-        import_string(path)(fulfilment_id)
+        import_string(path)(subject)
     except Exception:  # a dead broker must not spoil an answer that is committed
         log.warning("hint lost", extra={"action": "hint_lost"}, exc_info=True)

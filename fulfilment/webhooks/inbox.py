@@ -13,9 +13,8 @@ from functools import partial
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.utils.module_loading import import_string
 
-from fulfilment import store
+from fulfilment import starts, store
 from fulfilment.conf import conf
 from fulfilment.models import ProviderEvent
 from fulfilment.testing import checkpoint
@@ -50,7 +49,7 @@ def accept(provider: str, *, headers: Mapping[str, str], raw_body: bytes, now: d
     with transaction.atomic(durable=True):
         receipt = _keep(event, entry, digest=digest, raw_body=raw_body)
         checkpoint("webhook.inserted")
-        if transaction.get_rollback():  # a starter hid a database error; leaving would not raise
+        if transaction.get_rollback():  # a connection died under a starter: leaving says nothing
             raise OperationalError("the event's transaction cannot be committed")
     checkpoint("webhook.committed")
     if place is not None and receipt is not Receipt.CONFLICT:
@@ -74,7 +73,7 @@ def _keep(event: Event, entry: entries.Entry, *, digest: str, raw_body: bytes) -
     if entry.authenticates_body and routes.is_routed(event):
         _start_at_once(pk, event)
     if used:
-        transaction.on_commit(partial(_hint, pk), robust=True)
+        transaction.on_commit(partial(starts.tell, conf().event_hint, pk), robust=True)
     log.info("event stored", extra=_extra("event_stored", event) | {"used": used})
     return Receipt.STORED
 
@@ -86,7 +85,7 @@ def _keep_again(event: Event, *, digest: str, raw_body: bytes) -> Receipt:
         return Receipt.REPEATED
     if store.insert_conflict(kept.pk, digest=digest, body=raw_body):
         log.error("an event came again with another body", extra=_extra("event_conflict", event))
-        transaction.on_commit(partial(_hint, kept.pk), robust=True)
+        transaction.on_commit(partial(starts.tell, conf().event_hint, kept.pk), robust=True)
     return Receipt.CONFLICT
 
 
@@ -104,17 +103,6 @@ def _start_at_once(pk: int, event: Event) -> None:
         raise
     except Exception:
         log.warning("start put off", extra=_extra("start_put_off", event), exc_info=True)
-
-
-def _hint(event_id: int) -> None:
-    """Tell a worker. Only a hint: the poller finds what was not heard."""
-    path = conf().event_hint
-    if path is None:
-        return
-    try:
-        import_string(path)(event_id)
-    except Exception:  # a dead broker must not spoil an answer that is committed
-        log.warning("hint lost", extra={"action": "hint_lost"}, exc_info=True)
 
 
 def _name(event: Event) -> dict[str, Any]:

@@ -66,10 +66,10 @@ def key_of(secret: str) -> bytes | None:
 
 
 def _header(headers: Mapping[str, str], name: str) -> bytes:
-    """The header as it was sent: a server hands over each byte as one character (PEP 3333)."""
+    """The header as it was sent. None of the three ever holds anything but visible ASCII."""
     value = headers.get(name) or ""
     try:
-        raw = value.encode("latin-1")
+        raw = value.encode("ascii")
     except UnicodeEncodeError:
         raw = b""
     if len(raw) > _LONGEST or not _VISIBLE.fullmatch(raw):

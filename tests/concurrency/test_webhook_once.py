@@ -88,11 +88,11 @@ def test_two_events_of_one_payment_at_once_start_one_fulfilment() -> None:
     fulfilment.route(PAID, order)
     bodies = paid(id="evt_1"), paid(id="evt_2")
     assert delivered_at_once(*bodies) == [200] * AT_ONCE, UNANSWERED
+    assert Fulfilment.objects.count() == 1, STARTED
     row = Fulfilment.objects.get()
     assert [stored(body).fulfilment for body in bodies] == [row, row], STARTED
     at_once([applying.apply_due for _ in range(4)])
     assert {e.status for e in ProviderEvent.objects.all()} == {"applied"}
-    assert Fulfilment.objects.count() == 1, STARTED
 
 
 def test_two_bodies_under_one_name_at_once_are_one_event_and_one_conflict() -> None:
@@ -117,6 +117,19 @@ def test_workers_and_pollers_at_once_apply_each_event_once(books: Books) -> None
     at_once([*hinted, *[applying.apply_due for _ in range(4)]])
     assert Evidence.objects.filter(source="webhook").count() == 6, SAID
     assert books.told == {"fulfilled": 6}, "a verdict reached the books more than once"
+
+
+def test_workers_whose_turn_was_over_and_that_woke_up_together_say_it_once(
+    books: Books,  # noqa: F811
+) -> None:
+    """All of them took the event, each after the one before it had been silent for too long."""
+    row = unknown()
+    body = about(row)
+    deliver(body)
+    taken = ProviderEvent.objects.select_related("payload").get()
+    at_once([lambda: applying._apply(taken) for _ in range(8)])
+    assert Evidence.objects.filter(source="webhook").count() == 1, SAID
+    assert (now(row).state, books.told) == ("fulfilled", {"fulfilled": 1})
 
 
 # --- while the first delivery is still being stored ------------------------------------------------

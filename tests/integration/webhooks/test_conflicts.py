@@ -5,11 +5,12 @@ import logging
 import pytest
 
 from fulfilment.models import Case, CaseReason, ProviderEvent, ProviderEventConflict
-from fulfilment.reconcile import casebook
+from fulfilment.reconcile import casebook, resolve
+from fulfilment.webhooks import conflicts
 from fulfilment.webhooks.applying import apply_due
 from tests.integration.fulfilment.support import now, start
 from tests.integration.webhooks.support import about, deliver, event, stored
-from tests.integration.webhooks.test_applying import unknown
+from tests.integration.webhooks.test_applying import Killed, due, killed, unknown
 
 pytestmark = pytest.mark.django_db
 
@@ -78,6 +79,21 @@ def test_each_other_body_is_kept_and_told() -> None:
     apply_due()
     assert ProviderEventConflict.objects.filter(raised_at__isnull=False).count() == 2
     assert Case.objects.get().actions.count() == 2
+
+
+def test_the_case_waits_for_the_verdict_that_would_close_it(monkeypatch) -> None:
+    row = unknown()
+    deliver(about(row, id=NAME))
+    deliver(about(row, id=NAME, amount=1))
+    with monkeypatch.context() as patch:
+        patch.setattr(resolve, "resolve", killed)
+        with pytest.raises(Killed):
+            apply_due()
+    assert conflicts.raise_new() == 0
+    due()
+    apply_due()
+    assert now(row).state == "fulfilled"
+    assert Case.objects.get(fulfilment=row).closed_at is None
 
 
 def test_a_conflict_about_nothing_here_has_no_case_and_waits_for_none() -> None:

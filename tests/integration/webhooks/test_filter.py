@@ -140,6 +140,20 @@ def test_without_the_cache_the_answers_are_the_same(no_cache) -> None:
     assert time.monotonic() - began < 2, "every delivery waited for the cache again"
 
 
+def test_a_cache_that_failed_is_left_alone_for_a_while(monkeypatch) -> None:
+    asked: list[str] = []
+
+    class Dead:
+        def get(self, name: str) -> Any:
+            asked.append(name)
+            raise ConnectionError
+
+    monkeypatch.setattr(seen, "caches", {"default": Dead()})
+    for _ in range(5):
+        assert deliver(event()).status_code == 200
+    assert len(asked) == 1, "every delivery waits for the dead cache again"
+
+
 def test_a_deaf_cache_and_a_deaf_broker_keep_no_sender_waiting(
     settings, monkeypatch, django_capture_on_commit_callbacks
 ) -> None:

@@ -15,6 +15,7 @@ SHORT_TIMES = {
     "FULFILMENT_SCHEDULE": "1,1,2,3,5",
     "FULFILMENT_CASE_DEADLINE": "8",
     "FULFILMENT_POLL_INTERVAL": "1",
+    "WEB_TIMEOUT": "12",
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),
 }
 # Would change what our own command lines say.

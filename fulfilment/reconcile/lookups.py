@@ -26,8 +26,9 @@ log = logging.getLogger(__name__)
 def look_up_due() -> int:
     """Make the look-ups that are due, within each connector's budget. Returns how many.
 
-    One round at a time, whoever starts it: the budget is for all workers together. A connector that gives no information several times in a row is left alone for this run, so
-    that one dead provider does not use up the time of the others.
+    One round at a time, whoever starts it: the budget is for all workers together. A connector
+    that gives no information several times in a row is left alone for this run, so that one dead
+    provider does not use up the time of the others.
     """
     with store.alone("fulfilment.look_up") as mine:
         return _round() if mine else 0

@@ -3,10 +3,13 @@ VENV ?= .venv
 PYTHON ?= $(or $(call recent,python3),$(call recent,python3.13),$(call recent,python3.12),$(call recent,python3.11),python3)
 ARGS ?=
 
+# Hashed, for every platform, and without a line that names where packages come from.
+PIN = uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-emit-index-url --no-header pyproject.toml
+
 recent = $(shell $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(1))
 python := $(VENV)/bin/python
 
-.PHONY: help demo demo-check test lint types wheel set-up
+.PHONY: help demo demo-check test lint types wheel lock set-up
 .DEFAULT_GOAL := help
 
 help: ## List what there is
@@ -32,6 +35,10 @@ types: set-up ## Check the types, strictly
 
 wheel: set-up ## Build the wheel into dist/
 	@$(python) -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+lock: ## Pin anew what pyproject.toml asks for (needs uv, any recent version)
+	@$(PIN) --extra service --extra embedded --group dev --output-file requirements.lock
+	@$(PIN) --extra service --output-file ledgerline/deploy/requirements.lock
 
 set-up:
 	@command -v $(PYTHON) >/dev/null || { echo 'Python 3.11 or later is needed and not found. Install it, or name it: make PYTHON=/path/to/python3' >&2; exit 2; }

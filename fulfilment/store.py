@@ -1,6 +1,7 @@
 """The statements that the ORM does not say, each with its intent. All by the database's clock."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -38,6 +39,11 @@ UPDATE fulfilment_attempt
  WHERE fulfilment_id = %(fulfilment)s AND closed_at IS NULL AND lease_until <= clock_timestamp()
 RETURNING id
 """
+
+# One round of look-ups at a time, on however many workers: the provider's budget is for all of them.
+# Held by the session, so a killed worker gives it back.
+TRY_ALONE = "SELECT pg_try_advisory_lock(hashtextextended(%(name)s, 0))"
+NO_MORE_ALONE = "SELECT pg_advisory_unlock(hashtextextended(%(name)s, 0))"
 
 # The look-up that is due longest, taken out of the other workers' sight for as long as asking may
 # last. One at a time: the last of a batch would be due again before its turn.
@@ -112,6 +118,20 @@ def close_expired(fulfilment_id: int) -> Attempt | None:
         cursor.execute(CLOSE_EXPIRED, {"fulfilment": fulfilment_id})
         row = cursor.fetchone()
     return Attempt.objects.get(pk=row[0]) if row else None
+
+
+@contextmanager
+def alone(name: str) -> Iterator[bool]:
+    """False for everybody who comes while somebody else is inside; nobody waits."""
+    with connection.cursor() as cursor:
+        cursor.execute(TRY_ALONE, {"name": name})
+        got = bool(cursor.fetchone()[0])
+    try:
+        yield got
+    finally:
+        if got:
+            with connection.cursor() as cursor:
+                cursor.execute(NO_MORE_ALONE, {"name": name})
 
 
 def take_due_lookup(*, meanwhile: timedelta, without: Sequence[str] = ()) -> int | None:

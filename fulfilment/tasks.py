@@ -13,6 +13,7 @@ from kombu.exceptions import OperationalError
 from kombu.pools import producers
 
 from fulfilment import rounds
+from fulfilment.conf import conf
 from fulfilment.dispatch import attempt
 from fulfilment.webhooks import applying
 
@@ -82,7 +83,10 @@ def _publish(task: Any, subject: int) -> None:
     try:
         # The pool belongs to these options: a hint never waits as long as a worker may.
         with producers[connection].acquire(block=True, timeout=BROKER_TIMEOUT) as producer:
-            task.apply_async((subject,), producer=producer, retry=False)
+            # The poller repeats it, so an old hint is not worth keeping: behind a slow provider the
+            # queue would only grow.
+            stale = 3 * conf().poll_interval.total_seconds()
+            task.apply_async((subject,), producer=producer, retry=False, expires=stale)
     except (OperationalError, OSError) as error:
         _quiet_until = time.monotonic() + QUIET_FOR
         log.warning(

@@ -15,12 +15,16 @@ class IdempotencyError(Exception):
 
 
 class Stated(IdempotencyError):
-    """An error that is also an answer: it has a status, a code and advice for the next try."""
+    """An error that is also an answer: it has a status, a code and advice for the next try.
+
+    `safe_new_key` is true only where it is known that nothing was done under the key: an answer
+    that never looked the key up may be a damaged retry of a request that was applied.
+    """
 
     status: ClassVar[int] = 400
     code: ClassVar[str]
-    retry: ClassVar[str] = "new_key"  # same_key | new_key | after | never
-    safe_new_key: ClassVar[bool] = True
+    retry: ClassVar[str] = "never"  # same_key | new_key | after | never
+    safe_new_key: ClassVar[bool] = False
     title: ClassVar[str] = ""
 
     def __init__(self, detail: str | None = None, **members: Any) -> None:
@@ -64,11 +68,10 @@ class BodyTooLarge(Stated):
 
     status = 413
     code = "body_too_large"
-    retry = "never"
 
 
 class Unauthenticated(Stated):
-    """A key belongs to somebody, and this request does not say to whom."""
+    """The request carries no valid credentials."""
 
     status = 401
     code = "unauthenticated"
@@ -80,7 +83,7 @@ class KeyReused(Stated):
 
     status = 422
     code = "key_reused"
-    safe_new_key = False  # the earlier request may have been applied: look at it first
+    retry = "new_key"  # and not a safe one: the earlier request may have been applied
 
 
 class Refusal(Stated):
@@ -91,6 +94,8 @@ class Refusal(Stated):
     """
 
     code = "refused"
+    retry = "new_key"
+    safe_new_key = True  # the answer is stored: nothing was done under this key, nor will it be
 
 
 class Transient(Stated):
@@ -102,8 +107,7 @@ class Transient(Stated):
 
     status = 503
     code = "unavailable"
-    retry = "same_key"
-    safe_new_key = False  # a new key is a new payment once the first one has gone through
+    retry = "same_key"  # a new key is a new payment once the first one has gone through
 
     def __init__(self, detail: str | None = None, *, retry_after: int = 1, **members: Any) -> None:
         super().__init__(detail, **members)

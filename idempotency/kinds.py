@@ -5,15 +5,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProblemKind:
-    """One kind of problem: what it means and what whoever gets it should do next."""
+    """One kind of problem: what it means and what whoever gets it should do next.
+
+    `safe_new_key` is a promise that nothing was done under the key, so it is false unless said: only
+    an answer that was stored under the key, or given by a handler that owns it, can promise that.
+    """
 
     code: str
     title: str
     status: int
     retry: str  # same_key | new_key | after | never
-    safe_new_key: bool
     meaning: str
     what_to_do: str
+    safe_new_key: bool = False
 
 
 CONTRACT = (
@@ -21,65 +25,70 @@ CONTRACT = (
         code="key_missing",
         title="This request needs an Idempotency-Key header.",
         status=400,
-        retry="new_key",
-        safe_new_key=True,
+        retry="never",
         meaning=(
             "The endpoint changes something, so it only acts on a request that can be sent again safely. "
-            "Nothing was done."
+            "This request did nothing; an earlier one may have been applied."
         ),
         what_to_do=(
             "Make one random key (a UUID) for each action of your user, keep it until you have a final "
-            "answer, and send it as Idempotency-Key with every try of that action."
+            "answer, and send it as Idempotency-Key with every try of that action. If this was a retry, "
+            "send the key of the first try."
         ),
     ),
     ProblemKind(
         code="key_invalid",
         title="The Idempotency-Key header cannot be read as one key.",
         status=400,
-        retry="new_key",
-        safe_new_key=True,
+        retry="never",
         meaning=(
             "A key has 1 to 255 visible ASCII characters and no comma, and is sent once, bare or in "
-            "double quotes. Nothing was done."
+            "double quotes. This request did nothing; an earlier one may have been applied."
         ),
-        what_to_do="Send exactly one Idempotency-Key header, for example with a UUID.",
+        what_to_do=(
+            "Send exactly one Idempotency-Key header, for example with a UUID. If this was a retry, send "
+            "the key of the first try."
+        ),
     ),
     ProblemKind(
         code="body_invalid",
         title="The body of the request cannot be read.",
         status=400,
         retry="same_key",
-        safe_new_key=True,
         meaning=(
-            "The body is not JSON in UTF-8, names a member twice, holds a number JSON does not know, or "
-            "is nested too deeply. Nothing was done and the key is still unused."
+            "The body did not arrive whole, is not JSON in UTF-8, names a field twice, holds a number "
+            "that JSON does not know, or nests too deeply. This request did nothing, and the key was not "
+            "looked up: an earlier request with it may have been applied."
         ),
-        what_to_do="Correct the body and send it again, with the same key or a new one.",
+        what_to_do="Correct the body and send it with the same key. A new key would be a second action.",
     ),
     ProblemKind(
         code="body_too_large",
         title="The body of the request is larger than this service accepts with a key.",
         status=413,
         retry="never",
-        safe_new_key=True,
-        meaning="A request is compared with its retries, so its size is bounded. Nothing was done.",
-        what_to_do="Send less in one request.",
+        meaning=(
+            "A request is compared with its retries, so its size is bounded. This request did nothing, "
+            "and the key was not looked up."
+        ),
+        what_to_do="Send less in one request; if this was a retry, send what was sent first.",
     ),
     ProblemKind(
         code="unauthenticated",
-        title="A key belongs to somebody, and this request does not say to whom.",
+        title="The request carries no valid credentials.",
         status=401,
         retry="same_key",
-        safe_new_key=True,
-        meaning="The request carried no valid credentials. Nothing was done and the key is still unused.",
-        what_to_do="Sign in, then send the same request with the same key.",
+        meaning=(
+            "A key belongs to somebody, and the credentials that say to whom are missing, expired or "
+            "wrong. This request did nothing, and the key was not looked up."
+        ),
+        what_to_do="Get new credentials, then send the same request with the same key.",
     ),
     ProblemKind(
         code="key_reused",
         title="This key was used for a different request.",
         status=422,
         retry="new_key",
-        safe_new_key=False,
         meaning=(
             "Method, path, query or body differ from the first request with this key. The first one and "
             "its answer are untouched; this one was not carried out."
@@ -94,7 +103,6 @@ CONTRACT = (
         title="The first request with this key is still being worked on.",
         status=409,
         retry="same_key",
-        safe_new_key=False,
         meaning="Nothing is wrong. The action was accepted once and its outcome is not there yet.",
         what_to_do=(
             "Send the same request with the same key after the seconds in Retry-After. A new key would "
@@ -106,7 +114,6 @@ CONTRACT = (
         title="It is not known yet whether the action happened.",
         status=202,
         retry="same_key",
-        safe_new_key=False,
         meaning=(
             "The action was begun and its result was lost. It is being found out, by asking the other "
             "system or by a person. It will not be guessed."
@@ -118,7 +125,6 @@ CONTRACT = (
         title="This cannot be done right now.",
         status=503,
         retry="same_key",
-        safe_new_key=False,
         meaning=(
             "The service could not finish the request in time. Unless the connection was lost in the very "
             "moment of saving, nothing happened; the same key finds out."

@@ -10,7 +10,7 @@ _RETRY = {
     "same_key": "Yes: the same request with the same key.",
     "new_key": "Not with this key. Correct the request and give it a new one.",
     "after": "Later: after what stands below.",
-    "never": "No.",
+    "never": "Not as it is: it would be refused again.",
 }
 
 

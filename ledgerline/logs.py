@@ -1,8 +1,14 @@
-"""One line per event: time, level, sentence, then `action=… name=value`; never two lines."""
+"""One line per event: time, level, sentence, then `action=… name=value`; never two lines.
+
+Account numbers are masked on their way out, wherever they come from.
+"""
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
+
+_NUMBER = re.compile(r"(?<![\w.-])[0-9]{10}(?![\w.-])")  # a whole word of ten digits
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -15,7 +21,12 @@ class LineFormatter(logging.Formatter):
         line = f"{when} {record.levelname} {record.name}: {record.getMessage()}{_extras(record)}"
         if record.exc_info:
             line += " exception=" + json.dumps(self.formatException(record.exc_info))
-        return _one_line(line)
+        return masked(_one_line(line))
+
+
+def masked(text: str) -> str:
+    """Account numbers by their last four digits: whoever reads logs need not know them."""
+    return _NUMBER.sub(lambda found: "*" * (len(found[0]) - 4) + found[0][-4:], text)
 
 
 def _extras(record: logging.LogRecord) -> str:

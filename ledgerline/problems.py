@@ -5,7 +5,7 @@ The contract's own problems live in `idempotency.problems`, the bank's in `ledge
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views import defaults
 from rest_framework import exceptions
@@ -22,25 +22,17 @@ register(
         title="The request does not fit",
         status=400,
         retry="never",
-        safe_new_key=True,
-        meaning="A field is missing, unknown or of the wrong kind. Nothing was done and nothing was stored.",
-        what_to_do="Correct the fields named in `errors` and send again; the same key may be used.",
-    ),
-    ProblemKind(
-        code="unauthenticated",
-        title="No valid credentials",
-        status=401,
-        retry="same_key",
-        safe_new_key=False,
-        meaning="The bearer token is missing, expired or not ours. The key was not touched.",
-        what_to_do="Get a new token and send the same request with the same key.",
+        meaning=(
+            "A field is missing, unknown or of the wrong kind. Nothing was stored. Where the answer says "
+            "`safe_new_key: true`, the key was looked up and nothing was done under it."
+        ),
+        what_to_do="Correct the fields named in `errors` and send the request again with the same key.",
     ),
     ProblemKind(
         code="forbidden",
         title="Not allowed",
         status=403,
         retry="never",
-        safe_new_key=False,
         meaning="These credentials may not do this. The key was not touched.",
         what_to_do="Ask for the permission; repeating the request does not help.",
     ),
@@ -49,43 +41,44 @@ register(
         title="Not found",
         status=404,
         retry="never",
-        safe_new_key=True,
-        meaning="There is nothing at this address that you may see.",
-        what_to_do="Check the address. A transfer is visible to the user who made it only.",
+        meaning="There is nothing at this address that you may see. No key was looked up.",
+        what_to_do=(
+            "Check the address, and send a retry to the address of its first try, with the same key. A "
+            "transfer is visible to the user who made it only."
+        ),
     ),
     ProblemKind(
         code="method_not_allowed",
         title="Method not allowed",
         status=405,
         retry="never",
-        safe_new_key=True,
-        meaning="This address does not know this method.",
-        what_to_do="Use one of the methods in the `Allow` header.",
+        meaning="This address does not know this method. No key was looked up.",
+        what_to_do="Use one of the methods in the `Allow` header; a retry uses that of its first try.",
     ),
     ProblemKind(
         code="not_acceptable",
         title="Not acceptable",
         status=406,
         retry="never",
-        safe_new_key=True,
-        meaning="The API answers JSON only.",
-        what_to_do="Send `Accept: application/json`, or no Accept header.",
+        meaning="The API answers JSON only. No key was looked up.",
+        what_to_do=(
+            "Send `Accept: application/json`, or no Accept header, and the rest of the request as it was, "
+            "with the same key."
+        ),
     ),
     ProblemKind(
         code="unsupported_media_type",
         title="Unsupported media type",
         status=415,
         retry="never",
-        safe_new_key=True,
-        meaning="The API reads JSON in UTF-8 only.",
-        what_to_do="Send `Content-Type: application/json` and a body in UTF-8.",
+        meaning="The API reads JSON in UTF-8 only. Nothing was done and nothing was stored.",
+        what_to_do="Send `Content-Type: application/json` and a body in UTF-8, with the same key.",
     ),
     ProblemKind(
         code="throttled",
         title="Too many requests",
         status=429,
         retry="after",
-        safe_new_key=False,
         meaning="You sent more requests than you may. The key was not touched.",
         what_to_do="Wait as long as `Retry-After` says, then send the same request with the same key.",
     ),
@@ -94,7 +87,6 @@ register(
         title="An error of ours",
         status=500,
         retry="same_key",
-        safe_new_key=False,
         meaning="The request hit a bug. What it had begun was rolled back.",
         what_to_do="Send the same request with the same key; never a new key for the same intent.",
     ),
@@ -125,7 +117,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     if plain is None or code is None:
         return plain
     return http_response(
-        problem(code, detail=_detail(error), headers=_kept(plain), **_members(error))
+        problem(code, detail=_detail(error), headers=_kept(plain), **_members(error, context))
     )
 
 
@@ -137,10 +129,12 @@ def _detail(error: Exception) -> str | None:
     return str(error.detail)
 
 
-def _members(error: Exception) -> dict[str, Any]:
-    if isinstance(error, exceptions.ValidationError):
-        return {"errors": error.detail}
-    return {}
+def _members(error: Exception, context: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(error, exceptions.ValidationError):
+        return {}
+    # Refused under an owned claim: nothing was done with this key, and the claim is rolled back.
+    owned = getattr(context.get("request"), "idempotency", None) is not None
+    return {"errors": error.detail, "safe_new_key": owned}
 
 
 def _kept(plain: Response) -> tuple[tuple[str, str], ...]:
@@ -150,9 +144,10 @@ def _kept(plain: Response) -> tuple[tuple[str, str], ...]:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """Django refused the request before any view (a bad host, a suspicious path)."""
+    """Refused before any view (a bad host, a suspicious path, a NUL): no key was looked up."""
     if _is_api(request):
-        return http_response(problem("invalid", detail="The request is malformed."))
+        said = str(exception) if isinstance(exception, BadRequest) else "The request is malformed."
+        return http_response(problem("invalid", detail=said))
     return defaults.bad_request(request, exception)
 
 

@@ -100,6 +100,8 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "OPTIONS": {
             "CLIENT_CLASS": "django_redis.client.DefaultClient",
+            # Never pickle: whoever can write to the cache could run code in the web server.
+            "SERIALIZER": "django_redis.serializers.json.JSONSerializer",
             # Slow is as good as down: an answer is never kept waiting for its cache.
             "SOCKET_CONNECT_TIMEOUT": 0.2,
             "SOCKET_TIMEOUT": 0.2,
@@ -132,6 +134,13 @@ IDEMPOTENCY = {
 }
 
 POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)
+# Keeping the house must not wait behind payments that wait for a slow provider: its own queue, and
+# its own worker. Two processes, one of which a round of look-ups may occupy.
+CELERY_TASK_ROUTES = {
+    "fulfilment.dispatch": {"queue": "dispatch"},
+    "fulfilment.*": {"queue": "keeping"},
+}
+CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 # A tick that waited longer than its interval is dropped: the next one does the same work.
 CELERY_BEAT_SCHEDULE = {
     name: {

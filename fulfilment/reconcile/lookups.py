@@ -26,19 +26,12 @@ log = logging.getLogger(__name__)
 def look_up_due() -> int:
     """Make the look-ups that are due, within each connector's budget. Returns how many.
 
-    A connector that gives no information several times in a row is left alone for this run, so
-    that one dead provider does not use up the time of the others.
+    One round at a time, whoever starts it: the budget is for all workers together. A connector
+    that gives no information several times in a row is left alone for this run, so that one dead
+    provider does not use up the time of the others.
     """
-    settings = conf()
-    pacer = Pacer(per_second=settings.lookups_per_second)
-    for done in range(settings.batch):
-        pk = store.take_due_lookup(
-            meanwhile=2 * settings.total_deadline + settings.margin, without=pacer.tired
-        )
-        if pk is None:
-            return done
-        _guarded(pk, pacer=pacer)
-    return settings.batch
+    with store.alone("fulfilment.look_up") as mine:
+        return _round() if mine else 0
 
 
 def ask(fulfilment_id: int, *, actor: Any) -> Evidence:
@@ -67,6 +60,19 @@ def query(row: Fulfilment, *, actor: str) -> Evidence | None:
     return record(row, statement_of(answer), source=Source.LOOKUP, actor=actor, canary=canary)
 
 
+def _round() -> int:
+    settings = conf()
+    pacer = Pacer(per_second=settings.lookups_per_second)
+    for done in range(settings.batch):
+        pk = store.take_due_lookup(
+            meanwhile=2 * settings.total_deadline + settings.margin, without=pacer.tired
+        )
+        if pk is None:
+            return done
+        _guarded(pk, pacer=pacer)
+    return settings.batch
+
+
 def _guarded(pk: int, *, pacer: Pacer) -> None:
     """One row that fails must not keep the others; it is due again after `meanwhile`."""
     try:
@@ -79,6 +85,8 @@ def _look_up(pk: int, *, pacer: Pacer) -> None:
     row = Fulfilment.objects.get(pk=pk)
     pacer.wait(row.connector)
     evidence = query(row, actor=resolve.RESOLVER)
+    if evidence is not None and evidence.finding == Finding.NOT_FOUND:
+        pacer.owe(row.connector)  # the canary was asked for as well
     informed = evidence is None or evidence.finding != Finding.NO_INFORMATION
     pacer.heard(row.connector, informed=informed)
     if informed:

@@ -27,6 +27,10 @@ class Pacer:
             time.sleep(pause)
         self._free_at[connector] = time.monotonic() + self._distance
 
+    def owe(self, connector: str) -> None:
+        """One question more was asked than `wait` knows of."""
+        self._free_at[connector] += self._distance
+
     def heard(self, connector: str, *, informed: bool) -> None:
         """Note whether the answer carried any information."""
         self._unanswered[connector] = 0 if informed else self._unanswered[connector] + 1

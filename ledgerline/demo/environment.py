@@ -17,6 +17,7 @@ SHORT_TIMES = {
     "FULFILMENT_POLL_INTERVAL": "1",
     "SANDBOX_VISIBLE_AFTER": "0.5",
     "SANDBOX_NOT_FOUND_FINAL_AFTER": "3",
+    "WEB_TIMEOUT": "12",
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),
 }
 # Would change what our own command lines say.

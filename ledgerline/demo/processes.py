@@ -53,7 +53,7 @@ def start_provider(
 def start_service(
     children: Children, folder: Path, environment: Mapping[str, str], listener: socket.socket
 ) -> None:
-    """Start web server, worker and beat, and wait until the first two answer.
+    """Start web server, workers and beat, and wait until the first two answer.
 
     Raises:
         DemoError: one ended or did not get ready; the sentence quotes the end of its log.
@@ -62,6 +62,7 @@ def start_service(
     node = f"worker@ledgerline-{port}"
     web = children.spawn(_web(folder, environment, listener))
     worker = children.spawn(_worker(folder, environment, node))
+    children.spawn(_keeper(folder, environment, f"keeper@ledgerline-{port}"))
     children.spawn(_beat(folder, environment))
     starting.wait_or_fail(web, lambda: probes.answers(f"http://127.0.0.1:{port}/healthz"))
     broker = environment["CELERY_BROKER_URL"]
@@ -77,19 +78,27 @@ def start_simulator(children: Children, folder: Path, environment: Mapping[str, 
 def _web(folder: Path, environment: Mapping[str, str], listener: socket.socket) -> Program:
     fd = listener.fileno()
     return _python(
-        folder, "web", environment, "gunicorn", "ledgerline.wsgi:application",
-        "--bind", f"fd://{fd}", "--worker-class", "gthread", "--workers", "2", "--threads", "4",
-        "--timeout", "20", "--graceful-timeout", "5", "--no-control-socket",
-        # an `Idempotency_Key` beside `Idempotency-Key` is a mistake that its sender has to see: 400
-        "--header-map", "refuse",
-        "--access-logfile", "-", "--error-logfile", "-",
+        folder, "web", environment, "gunicorn", "--config", "python:ledgerline.gunicorn",
+        "--bind", f"fd://{fd}", "--no-control-socket", "ledgerline.wsgi:application",
         keep_open=(fd,),
     )  # fmt: skip
 
 
 def _worker(folder: Path, environment: Mapping[str, str], node: str) -> Program:
+    """Sends payments; it may wait for a slow provider."""
+    return _celery(folder, "worker", environment, node=node, queue="dispatch")
+
+
+def _keeper(folder: Path, environment: Mapping[str, str], node: str) -> Program:
+    """Sweeps, polls and asks; it never waits behind payments."""
+    return _celery(folder, "keeper", environment, node=node, queue="keeping")
+
+
+def _celery(
+    folder: Path, role: str, environment: Mapping[str, str], *, node: str, queue: str
+) -> Program:
     return _python(
-        folder, "worker", environment, "celery", "--app", "ledgerline", "worker",
+        folder, role, environment, "celery", "--app", "ledgerline", "worker", "--queues", queue,
         "--hostname", node, "--pool", "prefork", "--concurrency", "2", "--loglevel", "INFO",
         "--without-gossip", "--without-mingle",
     )  # fmt: skip
@@ -116,7 +125,7 @@ def _python(
         log=folder / f"{role}.log",
         env=environment,
         keep_open=keep_open,
-        has_pool=role in ("web", "worker"),
+        has_pool=role in ("web", "worker", "keeper"),
     )
 
 

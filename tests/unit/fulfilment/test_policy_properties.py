@@ -1,5 +1,6 @@
 """What no mixture of attempts and answers may ever lead to."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
@@ -29,31 +30,37 @@ facts = st.builds(
     fact,
     st.sampled_from(Finding),
     ago=ages,
-    id=st.integers(1, 9),
+    id=st.integers(1, 99),
     source=st.sampled_from(Source),
     canary=st.booleans(),
     amount=st.sampled_from([500, 500, 500, 7, None]),
     attempt=st.sampled_from([None, 1, 2]),
 )
-tries = st.builds(
+closed = st.builds(
     attempt,
     st.integers(1, 3),
     ago=ages,
     maybe_sent=st.booleans(),
     answers=st.frozensets(st.sampled_from(Finding), max_size=1),
 )
+# Its worker may be in the call, or dead: nobody has said yet.
+still_open = st.builds(attempt, st.integers(1, 3), ago=ages, closed_at=st.none())
 situations = st.builds(
-    lambda said, made, capabilities, state, crashes: situation(
+    lambda said, made, new, judged, capabilities, state, crashes: situation(
         *sorted(said, key=lambda f: f.recorded_at),
         tries=tuple(sorted(made, key=lambda t: t.number)),
+        news=frozenset(f.id for f in said[:new]),
+        judged_at=judged,
         capabilities=capabilities,
         state=state,
         failed_starts=crashes,
     ),
-    st.lists(facts, max_size=6),
-    st.lists(tries, max_size=3),
+    st.lists(facts, max_size=6, unique_by=lambda f: f.id),
+    st.lists(closed | still_open, max_size=3, unique_by=lambda t: t.number),
+    st.integers(0, 6),
+    st.sampled_from([None, NOW]),
     st.sampled_from([FOREVER, WINDOW, NO_DEDUPE, NEVER_FINAL, BLIND, CACHED_ERRORS]),
-    st.sampled_from([State.PENDING, State.NEEDS_RECONCILIATION]),
+    st.sampled_from([State.PENDING, State.NEEDS_RECONCILIATION, State.FULFILLED, State.FAILED]),
     st.integers(0, 6),
 )
 
@@ -87,13 +94,7 @@ def test_nothing_is_fulfilled_on_another_amount_or_against_a_denial(seen: Situat
 
 @given(situations)
 def test_the_order_in_which_it_was_said_never_changes_a_conclusive_verdict(seen: Situation) -> None:
-    backwards = situation(
-        *reversed(seen.facts),
-        tries=seen.tries,
-        capabilities=seen.rules.capabilities,
-        state=seen.state,
-        failed_starts=seen.failed_starts,
-    )
+    backwards = replace(seen, facts=tuple(reversed(seen.facts)))
     settled = (Fulfil, Fail, Conflict)
     forth, back = policy.decide(seen), policy.decide(backwards)
     if isinstance(forth, settled) or isinstance(back, settled):
@@ -104,3 +105,14 @@ def test_the_order_in_which_it_was_said_never_changes_a_conclusive_verdict(seen:
 def test_waiting_ends_in_the_future(seen: Situation) -> None:
     until = getattr(policy.decide(seen), "until", None)
     assert until is None or until > NOW, "a wait that is over already would be a busy loop"
+
+
+@given(situations)
+def test_a_verdict_is_never_overwritten_and_news_against_it_reach_a_person(seen: Situation) -> None:
+    verdict = policy.decide(seen)
+    if not seen.state.is_open:
+        assert not isinstance(verdict, Fulfil | Fail | Requeue)
+        denied = {Finding.DONE} if seen.state is State.FAILED else {Finding.NOT_DONE}
+        news = [f for f in seen.told if f.id in seen.news and f.conclusive]
+        if denied & {f.finding for f in news}:
+            assert isinstance(verdict, Conflict), "what contradicts a verdict was dropped"

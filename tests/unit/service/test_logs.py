@@ -29,3 +29,10 @@ def test_an_exception_stays_on_the_line() -> None:
         line = _line("broke", exc_info=(type(error), error, error.__traceback__))
     assert "\n" not in line
     assert "ValueError" in line
+
+
+def test_an_account_number_is_masked_and_a_reference_is_not() -> None:
+    line = _line("Not Found: /v1/accounts/0123456780/entries", reference="0123456789abcdef" * 2)
+    assert "0123456780" not in line, "the log holds a whole account number"
+    assert "/v1/accounts/******6780/entries" in line
+    assert "reference=0123456789abcdef0123456789abcdef" in line

@@ -1,0 +1,41 @@
+"""The web server's configuration: `gunicorn -c python:ledgerline.gunicorn ledgerline.wsgi`.
+
+What the Idempotency-Key contract needs of a server stands here, so that nobody forgets it.
+"""
+
+from typing import Any
+
+from gunicorn.glogging import Logger
+
+from ledgerline import env
+from ledgerline.logs import masked
+
+WEB_TIMEOUT = env.seconds("WEB_TIMEOUT", 20).total_seconds()
+
+worker_class = "gthread"
+workers = env.integer("WEB_WORKERS", 2)
+threads = env.integer("WEB_THREADS", 4)
+timeout = round(WEB_TIMEOUT)
+graceful_timeout = 5
+# An `Idempotency_Key` beside `Idempotency-Key` is a mistake that its sender has to see: 400.
+# Dropped in silence, a request would pass with a key that its sender did not mean.
+header_map = "refuse"
+accesslog = "-"
+errorlog = "-"
+
+
+def pre_request(worker: Any, request: Any) -> None:
+    """Bound the wait for each piece of a body: sixteen silent clients must not hold all threads."""
+    request.unreader.sock.settimeout(WEB_TIMEOUT)
+
+
+class MaskingLogger(Logger):  # type: ignore[misc]  # gunicorn publishes no types
+    """The access log without account numbers, which stand in some paths."""
+
+    def atoms(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        atoms: dict[str, Any] = super().atoms(*args, **kwargs)
+        shown = ("r", "U", "q", "f")  # request line, path, query, referrer
+        return atoms | {name: masked(str(atoms[name])) for name in shown if name in atoms}
+
+
+logger_class = MaskingLogger

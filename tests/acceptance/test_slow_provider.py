@@ -35,7 +35,7 @@ def test_a_dead_worker_is_swept_in_time_while_payments_queue_behind_a_slow_provi
         _kill_one_in_mid_call(demo, system)
         oldest = _oldest_dispatching(system, during=LEASE + 6)
     finally:
-        system.clear_faults()
+        system.end_faults(narration=mark)
     assert oldest < LEASE + 5, (
         f"a payment was `dispatching` for {oldest:.0f} s: the sweeper waits behind the payments"
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.servers.basehttp import WSGIServer
 from django.db.backends.postgresql.operations import DatabaseOperations
 
 # The books refuse TRUNCATE, and Django's flush after a transactional test needs it.
@@ -26,4 +27,12 @@ def flush_may_truncate() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DatabaseOperations, "sql_flush", sql_flush)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def live_server_queues() -> Iterator[None]:
+    """Django's test server lets ten wait and refuses the rest; the web server we ship does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WSGIServer, "request_queue_size", 128)
         yield

@@ -129,6 +129,12 @@ IDEMPOTENCY = {
     "LOCK_TIMEOUT": LOCK_TIMEOUT,
     "IDLE_TIMEOUT": IDLE_IN_TRANSACTION_TIMEOUT,
     "PROBLEM_BASE_URL": env.text("PROBLEM_BASE_URL", "/problems/"),
+    # Of a request that calls a provider itself; a system check wants LEASE > DEADLINE + MARGIN.
+    "LEASE": env.seconds("IDEMPOTENCY_LEASE", 30),
+    "DEADLINE": env.seconds("IDEMPOTENCY_DEADLINE", 10),
+    "MARGIN": env.seconds("IDEMPOTENCY_MARGIN", 5),
+    "RECHECK_FIRST": env.seconds("IDEMPOTENCY_RECHECK_FIRST", 10),
+    "RECHECK_LAST": env.seconds("IDEMPOTENCY_RECHECK_LAST", 3600),
 }
 
 POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)
@@ -139,7 +145,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": POLL_INTERVAL,
         "options": {"expires": POLL_INTERVAL.total_seconds()},
     }
-    for name in ("fulfilment.poll", "fulfilment.sweep", "fulfilment.look_up")
+    for name in ("fulfilment.poll", "fulfilment.sweep", "fulfilment.look_up", "idempotency.recover")
 }
 
 FULFILMENT = {

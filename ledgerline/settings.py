@@ -184,6 +184,14 @@ TOKEN_SECRET = env.text("TOKEN_SECRET", SECRET_KEY)
 # The largest single transfer per currency, in minor units; a currency that is not listed is refused.
 TRANSFER_LIMITS = {"NGN": 100_000_000_00, "EUR": 1_000_000_00, "JPY": 100_000_000}
 EXTERNAL_CONNECTOR = "sandbox"
+# Payments: the desk at which customers pay, the largest sum per currency, and who sells the airtime.
+CHECKOUT_DESK = {
+    "CLASS": "fulfilment.connectors.sandbox.CheckoutDesk",
+    "URL": env.text("SANDBOX_URL", "http://127.0.0.1:8090"),
+    "SECRET": env.text("SANDBOX_SECRET", "sandbox-secret"),
+}
+PAYMENT_LIMITS = {"NGN": 100_000_00, "EUR": 200_00}
+AIRTIME_CONNECTOR = "airtime"
 
 USE_TZ = True
 TIME_ZONE = "UTC"

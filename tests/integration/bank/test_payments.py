@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from idempotency import sweeps
+from ledgerline.bank.api.schema import PAYMENT
 from ledgerline.bank.models import Account, Payment, User
 from tests.integration.bank.desk import Provider, provider
 from tests.integration.bank.phone import Phone
@@ -65,6 +66,7 @@ def test_a_payment_is_201_with_the_address_at_which_to_pay(
     assert checkout["metadata"] == {"phone": "+2348012345678", "narration": "for mum"}
     assert desk.openings == {reference: 1}
     assert Phone(ada).get(first["Location"]).json() == body
+    assert list(body) == list(PAYMENT["properties"]), "the schema names other fields"
 
 
 def test_nobody_else_sees_a_payment(ada: Account, eve: Account, desk: Provider, key: str) -> None:

@@ -9,6 +9,7 @@ from idempotency.contract import Record
 from idempotency.leased_claims import owned
 from idempotency.operations import Terms
 from idempotency.store import alias
+from idempotency.testing import checkpoint
 
 log = logging.getLogger("idempotency")
 
@@ -34,6 +35,7 @@ def _sweep(operation: str, terms: Terms) -> int:
         if taken is None:
             return count
         token, row = taken
+        checkpoint("leased.taken")
         mine = owned(_claim(row.record), token=token, terms=terms)
         try:
             takeover.conclude(mine, row.record, lease=timedelta(0))

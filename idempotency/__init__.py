@@ -11,19 +11,36 @@ if TYPE_CHECKING:
     from idempotency.completion import complete
     from idempotency.contract import Answer, Progress, Record
     from idempotency.decorators import idempotent
-    from idempotency.errors import AlreadyApplied, Refusal, Transient
+    from idempotency.errors import (
+        AlreadyApplied,
+        ClaimLost,
+        NothingHappened,
+        OutcomeUnknown,
+        Refusal,
+        Transient,
+    )
     from idempotency.key import reference_of
+    from idempotency.leased_claims import LeasedClaim
     from idempotency.problems import ProblemKind, problem
+    from idempotency.recovery import Done, NotDone, Recovery, Unknown
 
 __all__ = [
     "AlreadyApplied",
     "Answer",
     "Claim",
+    "ClaimLost",
+    "Done",
+    "LeasedClaim",
+    "NotDone",
+    "NothingHappened",
+    "OutcomeUnknown",
     "ProblemKind",
     "Progress",
     "Record",
+    "Recovery",
     "Refusal",
     "Transient",
+    "Unknown",
     "complete",
     "idempotent",
     "problem",
@@ -34,11 +51,19 @@ _HOMES = {
     "AlreadyApplied": "errors",
     "Answer": "contract",
     "Claim": "claims",
+    "ClaimLost": "errors",
+    "Done": "recovery",
+    "LeasedClaim": "leased_claims",
+    "NotDone": "recovery",
+    "NothingHappened": "errors",
+    "OutcomeUnknown": "errors",
     "ProblemKind": "problems",
     "Progress": "contract",
     "Record": "contract",
+    "Recovery": "recovery",
     "Refusal": "errors",
     "Transient": "errors",
+    "Unknown": "recovery",
     "complete": "completion",
     "idempotent": "decorators",
     "problem": "problems",

@@ -7,12 +7,12 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error
 from django.utils.module_loading import import_string
 
-from idempotency import conf
+from idempotency import conf, operations
 
 
 def check_settings(**_: object) -> Sequence[CheckMessage]:
     """Every mistake in IDEMPOTENCY and in the database it names."""
-    return [*_unknown_names(), *_scope(), *_cache(), *_database()]
+    return [*_unknown_names(), *_scope(), *_cache(), *_database(), *_leases()]
 
 
 def _unknown_names() -> Iterator[CheckMessage]:
@@ -66,6 +66,18 @@ def _database() -> Iterator[CheckMessage]:
             id="idempotency.E005",
         )
     yield from _isolation(alias, database.get("OPTIONS", {}))
+
+
+def _leases() -> Iterator[CheckMessage]:
+    for operation, terms in operations.registered().items():
+        if terms.lease <= terms.call:
+            yield Error(
+                f"The lease of {operation} ({terms.lease.total_seconds():g} s) must be longer than "
+                f"its deadline + MARGIN ({terms.call.total_seconds():g} s): a slow call would be "
+                "taken for a dead process, and no call could be made.",
+                hint="Raise lease= or IDEMPOTENCY['LEASE'], or lower the deadline.",
+                id="idempotency.E007",
+            )
 
 
 def _isolation(alias: str, options: dict[str, Any]) -> Iterator[CheckMessage]:

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
-from idempotency import bodies, conf, fingerprint
+from idempotency import bodies, conf, contract, fingerprint, store
 from idempotency import key as keys
 from idempotency.errors import KeyMissing, Unauthenticated
 
@@ -57,6 +57,14 @@ def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> 
         log.info("request without a key", extra={"action": "key_absent", "operation": operation})
         return None
     return Claim(_scope(request), key, operation, _fingerprint(http))
+
+
+def standing(claim: Claim) -> contract.Decision:
+    """What stands in the claim's way. Always a later statement, which alone sees that."""
+    row = store.read(claim.scope, claim.key)
+    if row is None:
+        return contract.InProgress()
+    return contract.decide(row.record, fingerprint=claim.fingerprint, now=row.now)
 
 
 def authenticated_user(request: Any) -> object:

@@ -40,6 +40,14 @@ class Settings:
     statement_timeout: timedelta = timedelta(seconds=10)
     lock_timeout: timedelta = timedelta(seconds=3)
     idle_timeout: timedelta = timedelta(seconds=15)
+    # Leased mode. A key belongs to its request so long; a view may say otherwise. Longer than
+    # deadline + margin, or a slow call would be taken for a dead process.
+    lease: timedelta = timedelta(seconds=30)
+    deadline: timedelta = timedelta(seconds=10)  # of the external call, from the mark to its end
+    margin: timedelta = timedelta(seconds=5)  # clocks, the scheduler, our own statements
+    recheck_first: timedelta = timedelta(seconds=10)  # of an unknown outcome; then ever rarer
+    recheck_last: timedelta = timedelta(hours=1)
+    batch: int = 100  # keys per operation and run of the sweep: the next run takes the rest
 
 
 NAMES = frozenset(field.name.upper() for field in fields(Settings))

@@ -16,6 +16,7 @@ OMITTED = "Idempotent-Body-Omitted"  # "true" on replays of a body that was too 
 
 # A first request rarely runs longer; a client that asks again after it costs one cheap read.
 _SHORTLY = 1
+_LATER = 5  # where nobody has said when: staff need longer, and each retry is one cheap read
 _AT_MOST = 60
 
 
@@ -66,6 +67,7 @@ class Record:
     created_at: datetime
     answer: Answer | None = None  # set if and only if the status is final
     locked_until: datetime | None = None
+    sent_at: datetime | None = None  # set: the other system may have heard of it
     held_at: datetime | None = None
     hold_reason: str = ""
     next_check_at: datetime | None = None
@@ -113,9 +115,13 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Nobody knows whether it happened; the row is listed for staff: 202 `outcome_unknown`."""
+    """Nobody knows whether it happened; the row is listed for staff: 202 `outcome_unknown`.
 
-    record: Record
+    Without a record the row could not even be marked as held: its lease will run out instead.
+    """
+
+    record: Record | None
+    retry_after: int = _LATER
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +151,18 @@ def decide(record: Record | None, *, fingerprint: str, now: datetime) -> Decisio
 
 def _open(record: Record, now: datetime) -> Decision:
     if record.held_at is not None:
-        return Held(record)
+        return Held(record, _wait(record.next_check_at, now))
     if record.locked_until is None:
         return Deferred(record)
     left = ceil((record.locked_until - now).total_seconds())
     return InProgress(min(left, _AT_MOST)) if left > 0 else Expired(record)
+
+
+def _wait(next_check_at: datetime | None, now: datetime) -> int:
+    """Seconds until somebody will have asked again; before that no retry can learn anything."""
+    if next_check_at is None:
+        return _LATER
+    return max(_SHORTLY, min(ceil((next_check_at - now).total_seconds()), _AT_MOST))
 
 
 class Exit(Enum):

@@ -4,13 +4,26 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.http.response import HttpResponseBase
 
-from idempotency import atomic, cache, calls, claims, delivery, errors, responses
+from idempotency import (
+    atomic,
+    cache,
+    calls,
+    claims,
+    delivery,
+    errors,
+    leased,
+    operations,
+    responses,
+)
 from idempotency.contract import Progress
+from idempotency.operations import Terms
+from idempotency.recovery import Hook
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +37,7 @@ class Guard:
     operation: str
     required: bool
     progress: str | Callable[..., Progress] | None
+    terms: Terms | None  # of leased mode
 
 
 def idempotent(
@@ -32,23 +46,37 @@ def idempotent(
     key: Literal["required", "optional"] = "required",
     operation: str | None = None,
     progress: str | Callable[..., Progress] | None = None,
+    lease: timedelta | None = None,
+    deadline: timedelta | None = None,
+    recover: str | Hook | None = None,
 ) -> Callable[[F], F]:
     """Guard a handler with the client's Idempotency-Key.
 
     For methods of REST framework's views and of Django's, for `@api_view` functions (below that
-    decorator) and for plain views. `atomic`: the handler touches only the database, and everything
-    it writes commits together with its stored answer. `operation` names it in the record; the
-    default is its dotted path. `progress` names the method (or is the function) `(request, record)
-    -> Progress` that describes an operation whose outcome the handler deferred.
+    decorator) and for plain views. `operation` names it in the record; the default is its dotted
+    path.
+
+    `atomic`: the handler touches only the database, and everything it writes commits together with
+    its stored answer. `progress` names the method (or is the function) `(request, record) ->
+    Progress` that describes an operation whose outcome the handler deferred.
+
+    `leased`: the handler calls another system, outside any transaction, between `sending()` and
+    `settling()` of its `request.idempotency` (a `LeasedClaim`). It owns the key for `lease`, and each
+    call takes `deadline` at most; both have defaults in IDEMPOTENCY. `recover` is the function
+    `(record) -> Done | NotDone | Unknown`, or the name of such a method of the view, that asks what
+    became of a call whose end nobody saw. It gets no request, for the sweep calls it, too.
+
     Raises ImproperlyConfigured for a combination that cannot be guarded.
     """
-    if mode != "atomic" or key not in {"required", "optional"}:
-        raise ImproperlyConfigured(f"@idempotent(mode={mode!r}, key={key!r}) is not built yet.")
+    _refuse_combination(mode, key=key, recover=recover, given=(lease, deadline))
 
     def decorate(handler: F) -> F:
         _refuse_unguardable(handler)
         name = operation or f"{handler.__module__}.{handler.__qualname__}"
-        guard = Guard(name, key == "required", progress)
+        terms = None if recover is None else Terms(handler, recover, lease, deadline)
+        guard = Guard(name, key == "required", progress, terms)
+        if terms is not None:
+            operations.register(name, terms)
 
         @functools.wraps(handler)
         def guarded(*arguments: Any, **keywords: Any) -> Any:
@@ -73,14 +101,31 @@ def serve(call: calls.Call, guard: Guard) -> HttpResponseBase:
     decided = slot.get(claim.fingerprint) if slot and claim else None
     if decided is not None:
         return delivery.send(decided, call=call, claim=claim, progress=guard.progress)
-    return delivery.send(
-        atomic.run(call, claim), call=call, claim=claim, progress=guard.progress, slot=slot
+    ended = (
+        leased.run(call, claim, guard.terms) if claim and guard.terms else atomic.run(call, claim)
     )
+    return delivery.send(ended, call=call, claim=claim, progress=guard.progress, slot=slot)
+
+
+def _refuse_combination(mode: str, *, key: str, recover: object, given: tuple[object, ...]) -> None:
+    if mode not in {"atomic", "leased"} or key not in {"required", "optional"}:
+        raise ImproperlyConfigured(f"@idempotent has no mode {mode!r} with a key {key!r}.")
+    if mode == "leased" and recover is None:
+        raise ImproperlyConfigured(
+            "A leased handler needs recover=: somebody must be able to ask what became of its call. "
+            "Where nobody can, let it return Unknown()."
+        )
+    if mode == "leased" and key == "optional":
+        raise ImproperlyConfigured(
+            "A leased handler needs a key: without one nobody could ask again after a lost answer."
+        )
+    if mode == "atomic" and (recover, *given) != (None, None, None):
+        raise ImproperlyConfigured("lease=, deadline= and recover= belong to mode='leased'.")
 
 
 def _refuse_unguardable(handler: Callable[..., Any]) -> None:
     if inspect.iscoroutinefunction(handler):
-        raise ImproperlyConfigured("An async view needs mode='leased', which is not built yet.")
+        raise ImproperlyConfigured("Async views are not built yet.")
     if hasattr(handler, "cls") or hasattr(handler, "view_class"):
         raise ImproperlyConfigured(
             "Put @idempotent below @api_view, or on the method of a class-based view: "

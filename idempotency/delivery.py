@@ -7,7 +7,6 @@ from typing import Any, assert_never
 from django.http.response import HttpResponseBase
 
 from idempotency import cache, problems, responses
-from idempotency.atomic import Ending, Provisional, RolledBack, Settled
 from idempotency.calls import Call
 from idempotency.claims import Claim
 from idempotency.contract import (
@@ -22,10 +21,9 @@ from idempotency.contract import (
     Replay,
     Reused,
 )
+from idempotency.endings import Ending, Provisional, RolledBack, Settled
 
 log = logging.getLogger("idempotency")
-
-_HELD_CHECK = 5  # seconds: staff or the sweep need longer, and each retry is one cheap read
 
 
 def send(
@@ -78,8 +76,8 @@ def _standing(
             return "in_progress", _later("in_progress", _told(call, progress, record))
         case Expired():
             return "in_progress", _later("in_progress", Progress())
-        case Held():
-            return "held", _later("outcome_unknown", Progress(retry_after=_HELD_CHECK))
+        case Held(_, seconds):
+            return "held", _later("outcome_unknown", Progress(retry_after=seconds))
         case _:
             assert_never(decision)
 

@@ -118,6 +118,28 @@ class Unavailable(Transient):
     """The database did not answer in time; nothing is known to have happened."""
 
 
+class NothingHappened(Transient):
+    """This cannot be done right now, and it is proven that nothing was begun.
+
+    Raised by a leased handler after `sending()`: the key is released, the same key may try again.
+    Proof is a connection that was never made, or an answer documented as "nothing was begun"; a
+    time-out, a reset and a 5xx are none.
+    """
+
+
+class OutcomeUnknown(Stated):
+    """It is not known yet whether the action happened.
+
+    Raised by a leased handler that got no clear answer: the key is held until `recover` or a
+    person finds out. `detail` is for staff, as the reason of the hold.
+    """
+
+    status = 202
+    code = "outcome_unknown"
+    retry = "same_key"
+    safe_new_key = False
+
+
 class AlreadyApplied(IdempotencyError):
     """The request was applied before, under a key whose row is no longer kept.
 
@@ -132,4 +154,7 @@ class AlreadyApplied(IdempotencyError):
 
 
 class ClaimLost(IdempotencyError):
-    """The claim of this transaction was finished by somebody else; its work is rolled back."""
+    """The claim is not this request's any more: its lease is over, or somebody else has the key.
+
+    Whatever it has not committed is rolled back, and no call may be made.
+    """

@@ -46,6 +46,9 @@ class IdempotencyKey(models.Model):
     completed_at = models.DateTimeField(null=True)
     locked_until = models.DateTimeField(null=True)
     claim_token = models.UUIDField(null=True)
+    sent_at = models.DateTimeField(
+        null=True, help_text="from here on the other system may have heard of it"
+    )
     held_at = models.DateTimeField(null=True)
     hold_reason = models.TextField(blank=True, db_default="")
     next_check_at = models.DateTimeField(null=True)
@@ -83,6 +86,11 @@ class IdempotencyKey(models.Model):
                 | Q(held_at__isnull=False),
                 name="idempotency_keys_deferred_has_no_token",
             ),
+            # A call that nobody owns could neither be settled nor asked about; nor is it final.
+            models.CheckConstraint(
+                condition=Q(sent_at=None) | (_OPEN & Q(claim_token__isnull=False)),
+                name="idempotency_keys_sent_is_owned",
+            ),
             models.CheckConstraint(
                 condition=Q(held_at=None, hold_reason="")
                 | (Q(held_at__isnull=False, locked_until=None) & ~Q(hold_reason="")),
@@ -91,6 +99,10 @@ class IdempotencyKey(models.Model):
             models.CheckConstraint(
                 condition=~Q(operation=""), name="idempotency_keys_operation_named"
             ),
+        ]
+        indexes = [
+            # what the sweep looks for: a handful among millions that are final
+            models.Index(fields=["operation"], condition=_OPEN, name="idempotency_keys_open"),
         ]
 
     def __str__(self) -> str:

@@ -14,23 +14,28 @@ from idempotency.errors import ClaimLost
 from idempotency.fingerprint import VERSION
 from idempotency.key import lock_of
 
-# Take the key's lock and, only if it was free, insert the row: a duplicate is told so at once,
-# where ON CONFLICT alone would wait for the first request's transaction. The primary key stays
-# the arbiter. Also bounds every later wait of this transaction, so that a stopped process or a
-# dead host cannot keep the key.
-CLAIM = """
+# Bound every later wait of this transaction, so that a stopped process or a dead host cannot keep
+# the key.
+BOUNDS = """
 WITH bounds AS MATERIALIZED (
     SELECT set_config('lock_timeout', %(lock_timeout)s, true),
            set_config('statement_timeout', %(statement_timeout)s, true),
            set_config('idle_in_transaction_session_timeout', %(idle_timeout)s, true)
-), gate AS MATERIALIZED (
+)"""
+
+# Take the key's lock and, only if it was free, insert the row: a duplicate is told so at once,
+# where ON CONFLICT alone would wait for the first request's transaction. The primary key stays
+# the arbiter. Without a lease the claim lasts as long as this transaction; with one it is committed
+# at once and belongs to the holder of the token.
+CLAIM = f"""{BOUNDS}, gate AS MATERIALIZED (
     SELECT CASE WHEN %(advisory)s THEN pg_try_advisory_xact_lock(%(lock)s) ELSE true END AS got
       FROM bounds
 ), claimed AS (
     INSERT INTO idempotency_keys
-           (user_id, key, request_hash, hash_version, operation, status, created_at)
+           (user_id, key, request_hash, hash_version, operation, status, created_at,
+            claim_token, locked_until)
     SELECT %(scope)s, %(key)s, %(fingerprint)s, %(version)s, %(operation)s, 'in_progress',
-           clock_timestamp()
+           clock_timestamp(), %(token)s, clock_timestamp() + %(lease)s::interval
       FROM gate
      WHERE got
         ON CONFLICT DO NOTHING
@@ -39,22 +44,29 @@ WITH bounds AS MATERIALIZED (
 SELECT EXISTS (SELECT 1 FROM claimed)
 """
 
-# What is on record for the key. Always a later statement than the claim: the row whose insert made
-# the claim fail was committed after the claim's snapshot, and only a new snapshot sees it.
-READ = """
-SELECT request_hash, status, operation, created_at, response_code, response_headers, response_body,
-       locked_until, held_at, hold_reason, next_check_at, clock_timestamp()
-  FROM idempotency_keys
- WHERE user_id = %(scope)s AND key = %(key)s
+# A record and the database's time, as `as_row` reads them.
+COLUMNS = """
+user_id, key, request_hash, status, operation, created_at, response_code, response_headers,
+response_body, locked_until, sent_at, held_at, hold_reason, next_check_at, clock_timestamp()
 """
 
-# Store the final answer of the claim that this very transaction inserted.
+# What is on record for the key. Always a later statement than the claim: the row whose insert made
+# the claim fail was committed after the claim's snapshot, and only a new snapshot sees it.
+READ = f"SELECT {COLUMNS} FROM idempotency_keys WHERE user_id = %(scope)s AND key = %(key)s"
+
+# Store the final answer; whoever owned, held or checked the key does so no more. As it stands, for
+# the claim that this very transaction inserted.
 SETTLE = """
 UPDATE idempotency_keys
    SET status = %(status)s, response_code = %(code)s, response_headers = %(headers)s,
-       response_body = %(body)s, completed_at = clock_timestamp()
+       response_body = %(body)s, completed_at = clock_timestamp(),
+       locked_until = NULL, claim_token = NULL, sent_at = NULL,
+       held_at = NULL, hold_reason = '', next_check_at = NULL
  WHERE user_id = %(scope)s AND key = %(key)s AND status = 'in_progress'
 """
+
+# The same for a leased key: the token tells its holder from everybody who took it over.
+SETTLE_LEASED = SETTLE + " AND claim_token = %(token)s"
 
 # Give a deferred key its final answer. What is leased, held or final is somebody else's to decide.
 COMPLETE = SETTLE + " AND locked_until IS NULL AND held_at IS NULL"
@@ -77,25 +89,27 @@ def claim(
     key: str,
     fingerprint: str,
     operation: str,
+    token: UUID | None = None,
+    lease: timedelta | None = None,
     using: str | None = None,
     advisory: bool = True,
 ) -> bool:
     """Own the key for the rest of this transaction: True once, False for everybody else.
 
-    False comes at once while the first request runs. With `advisory=False` the primary key alone
-    decides, and a duplicate waits for the first transaction's end (tests drive it so).
+    False comes at once while the first request runs. With a `token` and a `lease` the key is owned
+    beyond the transaction. With `advisory=False` the primary key alone decides, and a duplicate
+    waits for the first transaction's end (tests drive it so).
     """
-    bounds = conf.current()
     values = {
-        **_names(scope, key),
+        **names(scope, key),
+        **bounds(),
         "fingerprint": fingerprint,
         "version": VERSION,
         "operation": operation,
         "advisory": advisory,
         "lock": lock_of(scope, key),
-        "lock_timeout": _milliseconds(bounds.lock_timeout),
-        "statement_timeout": _milliseconds(bounds.statement_timeout),
-        "idle_timeout": _milliseconds(bounds.idle_timeout),
+        "token": token,
+        "lease": lease,
     }
     with connections[alias(using)].cursor() as cursor:
         cursor.execute(CLAIM, values)
@@ -106,14 +120,20 @@ def claim(
 def read(scope: UUID, key: str, *, using: str | None = None) -> Row | None:
     """The key's row as committed now (or written by this transaction); None if there is none."""
     with connections[alias(using)].cursor() as cursor:
-        cursor.execute(READ, _names(scope, key))
+        cursor.execute(READ, names(scope, key))
         found = cursor.fetchone()
-    return None if found is None else _row(scope, key, found)
+    return None if found is None else as_row(found)
 
 
-def settle(scope: UUID, key: str, answer: Answer, *, using: str | None = None) -> None:
-    """Store the answer of this transaction's claim. Raises ClaimLost if it is not open any more."""
-    if _finish(SETTLE, scope, key, answer, using) is None:
+def settle(
+    scope: UUID, key: str, answer: Answer, *, token: UUID | None = None, using: str | None = None
+) -> None:
+    """Store the answer of this transaction's claim, or of the lease that `token` names.
+
+    Raises ClaimLost if it is not open any more.
+    """
+    statement = SETTLE if token is None else SETTLE_LEASED
+    if _finish(statement, scope, key, answer, using, token=token) is None:
         raise ClaimLost(ClaimLost.__doc__)
 
 
@@ -127,9 +147,54 @@ def alias(using: str | None) -> str:
     return using or conf.current().database
 
 
-def _finish(statement: str, scope: UUID, key: str, answer: Answer, using: str | None) -> str | None:
+def names(scope: UUID, key: str) -> dict[str, Any]:
+    """The parameters that name a row."""
+    return {"scope": scope, "key": key}
+
+
+def bounds() -> dict[str, Any]:
+    """The parameters of BOUNDS."""
+    limits = conf.current()
+    return {
+        "lock_timeout": _milliseconds(limits.lock_timeout),
+        "statement_timeout": _milliseconds(limits.statement_timeout),
+        "idle_timeout": _milliseconds(limits.idle_timeout),
+    }
+
+
+def as_row(found: tuple[Any, ...]) -> Row:
+    """The row that COLUMNS selected."""
+    scope, key, print_, status, operation, created_at, code, headers, body, *open_until, now = found
+    locked_until, sent_at, held_at, hold_reason, next_check_at = open_until
+    record = Record(
+        scope=scope,
+        key=key,
+        fingerprint=print_,
+        status=Status(status),
+        operation=operation,
+        created_at=created_at,
+        answer=None if code is None else _answer(code, headers, body),
+        locked_until=locked_until,
+        sent_at=sent_at,
+        held_at=held_at,
+        hold_reason=hold_reason,
+        next_check_at=next_check_at,
+    )
+    return Row(record, now)
+
+
+def _finish(
+    statement: str,
+    scope: UUID,
+    key: str,
+    answer: Answer,
+    using: str | None,
+    *,
+    token: UUID | None = None,
+) -> str | None:
     values = {
-        **_names(scope, key),
+        **names(scope, key),
+        "token": token,
         "status": str(answer.outcome),
         "code": answer.status,
         "headers": json.dumps(answer.headers),
@@ -141,32 +206,9 @@ def _finish(statement: str, scope: UUID, key: str, answer: Answer, using: str | 
     return None if found is None else str(found[0])
 
 
-def _row(scope: UUID, key: str, found: tuple[Any, ...]) -> Row:
-    print_, status, operation, created_at, code, headers, body, *open_until, now = found
-    locked_until, held_at, hold_reason, next_check_at = open_until
-    record = Record(
-        scope=scope,
-        key=key,
-        fingerprint=print_,
-        status=Status(status),
-        operation=operation,
-        created_at=created_at,
-        answer=None if code is None else _answer(code, headers, body),
-        locked_until=locked_until,
-        held_at=held_at,
-        hold_reason=hold_reason,
-        next_check_at=next_check_at,
-    )
-    return Row(record, now)
-
-
 def _answer(code: int, headers: str, body: bytes) -> Answer:
     pairs = json.loads(headers)  # Django hands jsonb over as text
     return Answer(code, tuple((name, value) for name, value in pairs), bytes(body))
-
-
-def _names(scope: UUID, key: str) -> dict[str, Any]:
-    return {"scope": scope, "key": key}
 
 
 def _milliseconds(bound: timedelta) -> str:

@@ -131,6 +131,12 @@ IDEMPOTENCY = {
     "LOCK_TIMEOUT": LOCK_TIMEOUT,
     "IDLE_TIMEOUT": IDLE_IN_TRANSACTION_TIMEOUT,
     "PROBLEM_BASE_URL": env.text("PROBLEM_BASE_URL", "/problems/"),
+    # Of a request that calls a provider itself; a system check wants LEASE > DEADLINE + MARGIN.
+    "LEASE": env.seconds("IDEMPOTENCY_LEASE", 30),
+    "DEADLINE": env.seconds("IDEMPOTENCY_DEADLINE", 10),
+    "MARGIN": env.seconds("IDEMPOTENCY_MARGIN", 5),
+    "RECHECK_FIRST": env.seconds("IDEMPOTENCY_RECHECK_FIRST", 10),
+    "RECHECK_LAST": env.seconds("IDEMPOTENCY_RECHECK_LAST", 3600),
 }
 
 POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)
@@ -139,6 +145,7 @@ POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)
 CELERY_TASK_ROUTES = {
     "fulfilment.dispatch": {"queue": "dispatch"},
     "fulfilment.*": {"queue": "keeping"},
+    "idempotency.*": {"queue": "keeping"},
 }
 CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 # A tick that waited longer than its interval is dropped: the next one does the same work.
@@ -153,6 +160,7 @@ CELERY_BEAT_SCHEDULE = {
         "fulfilment.sweep",
         "fulfilment.look_up",
         "fulfilment.apply_due",
+        "idempotency.recover",
     )
 }
 
@@ -210,6 +218,10 @@ TOKEN_SECRET = env.text("TOKEN_SECRET", SECRET_KEY)
 # The largest single transfer per currency, in minor units; a currency that is not listed is refused.
 TRANSFER_LIMITS = {"NGN": 100_000_000_00, "EUR": 1_000_000_00, "JPY": 100_000_000}
 EXTERNAL_CONNECTOR = "sandbox"
+# Payments: the desk at which customers pay, the largest sum per currency, and who sells the airtime.
+CHECKOUT_DESK = {"CLASS": "fulfilment.connectors.sandbox.CheckoutDesk", **SANDBOX}
+PAYMENT_LIMITS = {"NGN": 100_000_00, "EUR": 200_00}
+AIRTIME_CONNECTOR = "airtime"
 
 USE_TZ = True
 TIME_ZONE = "UTC"

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from ledgerline.bank.models import Account, Entry, Hold, Posting, Transfer, User
+from ledgerline.bank.models import Account, Entry, Hold, Payment, Posting, Transfer, User
 from ledgerline.bank.money import masked, written
 
 if TYPE_CHECKING:  # generic to the type checker only
@@ -135,6 +135,41 @@ class Transfers(ReadOnly, Page):
         return written(transfer.amount, transfer.currency)
 
 
+@admin.register(Payment)
+class Payments(ReadOnly, Page):
+    """What customers paid for at a checkout; `refund due` waits for somebody who returns money."""
+
+    list_display = ["id", "created_at", "user", "sum", "masked_phone", "state"]
+    list_filter = ["state", "currency"]
+    list_select_related = ["user"]
+    search_fields = ["=id", "=reference", "=checkout_id", "user__username"]
+    date_hierarchy = "created_at"
+    ordering = ["-created_at"]
+    fields = [
+        "id",
+        "reference",
+        "user",
+        "sum",
+        "masked_phone",
+        "narration",
+        "state",
+        "checkout_id",
+        "created_at",
+        "paid_at",
+        "fulfilled_at",
+        "refund_due_at",
+    ]
+    readonly_fields = ["sum", "masked_phone"]
+
+    @admin.display(description="phone")
+    def masked_phone(self, payment: Payment) -> str:
+        return masked(payment.phone)
+
+    @admin.display(description="amount", ordering="amount")
+    def sum(self, payment: Payment) -> str:
+        return written(payment.amount, payment.currency)
+
+
 class Entries(ReadOnly, Rows):
     """The shares of a posting."""
 
@@ -155,10 +190,10 @@ class Entries(ReadOnly, Rows):
 class Postings(ReadOnly, Page):
     """The journal."""
 
-    list_display = ["id", "posted_at", "kind", "transfer", "description"]
+    list_display = ["id", "posted_at", "kind", "transfer", "payment", "description"]
     list_filter = ["kind"]
-    list_select_related = ["transfer"]
-    search_fields = ["=id", "=transfer__reference"]
+    list_select_related = ["transfer", "payment"]
+    search_fields = ["=id", "=transfer__reference", "=payment__reference"]
     date_hierarchy = "posted_at"
     ordering = ["-id"]
     inlines = [Entries]

@@ -35,12 +35,12 @@ def final(transfer: Transfer) -> idempotency.Answer:
 def created(transfer: Transfer) -> idempotency.Answer:
     """201: the money has moved."""
     paid = represent(transfer) | {"state": Transfer.State.FULFILLED.value, "reversedAt": None}
-    return _answer(201, paid, location=location(transfer))
+    return json_answer(201, paid, location=location(transfer))
 
 
 def accepted(transfer: Transfer) -> idempotency.Answer:
     """202: the money is held and the order is on its way. Provisional, never stored."""
-    return _answer(
+    return json_answer(
         202,
         represent(transfer),
         location=location(transfer),
@@ -87,20 +87,21 @@ def written_at(moment: datetime | None) -> str | None:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _given_up(transfer: Transfer, refusal: type[errors.BankRefusal]) -> idempotency.Answer:
-    return idempotency.problem(
-        refusal.code,
-        headers=(("Location", location(transfer)),),
-        transfer_id=str(transfer.pk),
-        state=str(transfer.state),
-    )
-
-
-def _answer(status: int, content: dict[str, Any], **headers: str) -> idempotency.Answer:
+def json_answer(status: int, content: dict[str, Any], **headers: str) -> idempotency.Answer:
+    """An answer with `content` as JSON; header names with underscores for hyphens."""
     named = {name.replace("_", "-").title(): value for name, value in headers.items()}
     body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     return idempotency.Answer(
         status=status,
         headers=tuple({"Content-Type": "application/json", **named}.items()),
         body=body,
+    )
+
+
+def _given_up(transfer: Transfer, refusal: type[errors.BankRefusal]) -> idempotency.Answer:
+    return idempotency.problem(
+        refusal.code,
+        headers=(("Location", location(transfer)),),
+        transfer_id=str(transfer.pk),
+        state=str(transfer.state),
     )

@@ -1,4 +1,4 @@
-"""The bank: accounts, double entry, transfers."""
+"""The bank: accounts, double entry, transfers, payments."""
 
 from django.apps import AppConfig
 
@@ -9,6 +9,7 @@ class BankConfig(AppConfig):
     verbose_name = "Bank"
 
     def ready(self) -> None:
-        from ledgerline.bank import outcomes
+        from ledgerline.bank import airtime, outcomes
 
         outcomes.register()
+        airtime.register()

@@ -6,6 +6,7 @@ All are stored and replayed under their key: the same request gets the same no, 
 
 from typing import ClassVar
 
+import fulfilment
 import idempotency
 from idempotency.problems import ProblemKind, register
 
@@ -53,8 +54,8 @@ class CurrencyUnsupported(BankRefusal):
     """The bank does not pay in this currency."""
 
     code = "currency_unsupported"
-    meaning = "Transfers in this currency are not offered."
-    what_to_do = "Choose a currency of one of your accounts. Use a new key."
+    meaning = "Transfers and payments in this currency are not offered."
+    what_to_do = "Choose another currency, for a transfer one of your accounts'. Use a new key."
 
 
 class CurrencyMismatch(BankRefusal):
@@ -66,10 +67,10 @@ class CurrencyMismatch(BankRefusal):
 
 
 class LimitExceeded(BankRefusal):
-    """The amount is above the limit for one transfer."""
+    """The amount is above the limit for one order."""
 
     code = "limit_exceeded"
-    meaning = "One transfer may not be larger than the limit of its currency, stated in `limit`."
+    meaning = "One order may not be larger than the limit of its currency, stated in `limit`."
     what_to_do = "Choose an amount up to `limit` minor units. Use a new key."
 
 
@@ -105,6 +106,20 @@ class TransferCancelled(BankRefusal):
     what_to_do = "Send the order again with a new key if it is still wanted."
 
 
+class CheckoutDeclined(BankRefusal):
+    """The payment provider does not open a checkout for this."""
+
+    code = "checkout_declined"
+    meaning = "The payment provider refused, finally. Nobody was charged."
+    what_to_do = "Check amount and currency, then send the payment again with a new key."
+
+
+class PaymentMismatch(fulfilment.EventRefused):
+    """The provider says that something else was paid than was asked for."""
+
+    code = "payment_mismatch"
+
+
 class BooksRefused(Exception):
     """The books do not allow this step; it is a mistake of the program, not of the customer."""
 
@@ -125,6 +140,7 @@ REFUSALS: tuple[type[BankRefusal], ...] = (
     UserFrozen,
     TransferFailed,
     TransferCancelled,
+    CheckoutDeclined,
 )
 
 for _refusal in REFUSALS:

@@ -11,6 +11,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from ledgerline.bank.money import masked
+from ledgerline.bank.payment_model import Payment
+
+__all__ = ["Account", "Entry", "Hold", "Payment", "Posting", "Transfer", "User"]
 
 _TEN_DIGITS = r"^[0-9]{10}$"
 
@@ -42,6 +45,8 @@ class Account(models.Model):
         SETTLEMENT = "settlement", "money on its way to or from other banks"
         SUSPENSE = "suspense", "corrections that no longer fit where they belong"
         FUNDING = "funding", "where opening balances come from"
+        PAYABLE = "payable", "what customers have paid for and not got yet"
+        SALES = "sales", "what was sold and delivered"
 
     number = models.CharField(max_length=10, unique=True)
     owner = models.ForeignKey(
@@ -161,10 +166,15 @@ class Posting(models.Model):
         CAPTURE = "capture", "held money paid out"
         REVERSAL = "reversal", "money given back"
         CORRECTION = "correction", "correction"
+        COLLECTION = "collection", "money that a provider collected for us"
+        SALE = "sale", "what was paid for is delivered"
 
     kind = models.CharField(max_length=10, choices=Kind)
     transfer = models.ForeignKey(
         Transfer, on_delete=models.PROTECT, null=True, related_name="postings"
+    )
+    payment = models.ForeignKey(
+        Payment, on_delete=models.PROTECT, null=True, related_name="postings"
     )
     description = models.CharField(max_length=255, blank=True)
     posted_at = models.DateTimeField(db_default=Now())
@@ -177,6 +187,11 @@ class Posting(models.Model):
                 fields=["transfer", "kind"],
                 condition=Q(transfer__isnull=False),
                 name="bank_posting_one_per_transfer_and_kind",
+            ),
+            models.UniqueConstraint(
+                fields=["payment", "kind"],
+                condition=Q(payment__isnull=False),
+                name="bank_posting_one_per_payment_and_kind",
             ),
         ]
 

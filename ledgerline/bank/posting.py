@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ledgerline.bank import accounts, errors
-from ledgerline.bank.models import Account, Entry, Posting, Transfer
+from ledgerline.bank.models import Account, Entry, Payment, Posting, Transfer
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ def post(
     *legs: Leg,
     kind: Posting.Kind,
     transfer: Transfer | None = None,
+    payment: Payment | None = None,
     description: str = "",
     fact: bool = False,
 ) -> Posting:
@@ -31,7 +32,9 @@ def post(
     for leg in legs:
         if leg.account.pk in locked:
             _refuse(leg, locked[leg.account.pk], fact=fact)
-    posting = Posting.objects.create(kind=kind, transfer=transfer, description=description)
+    posting = Posting.objects.create(
+        kind=kind, transfer=transfer, payment=payment, description=description
+    )
     Entry.objects.bulk_create(
         Entry(
             posting=posting,

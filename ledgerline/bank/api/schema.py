@@ -44,6 +44,20 @@ TRANSFER = _object(
     reversedAt=_MAYBE_TIME,
 )
 TRANSFERS = _page("transfers", TRANSFER)
+PAYMENT = _object(
+    id={"type": "string", "format": "uuid"},
+    reference=_TEXT,
+    state={"type": "string", "enum": ["open", "paid", "fulfilled", "refund_due"]},
+    amount=_MINOR,
+    currency=_TEXT,
+    phone=_TEXT | {"description": "masked"},
+    narration=_TEXT,
+    checkoutUrl=_TEXT | {"format": "uri", "description": "where to pay"},
+    createdAt=_TIME,
+    paidAt=_MAYBE_TIME,
+    fulfilledAt=_MAYBE_TIME,
+    refundDueAt=_MAYBE_TIME,
+)
 ACCOUNT = _object(
     number=_TEXT,
     name=_TEXT,
@@ -76,6 +90,8 @@ PROBLEM: Schema = _object(
 PROBLEMS = {
     (status, "application/problem+json"): PROBLEM for status in (400, 401, 409, 415, 422, 503)
 }
+# It may have happened: ask again with the same key.
+UNKNOWN = {(202, "application/problem+json"): PROBLEM}
 
 KEY = OpenApiParameter(
     "Idempotency-Key",

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from ledgerline.bank.api.accounts import Accounts, Entries
+from ledgerline.bank.api.payments import OnePayment, Payments
 from ledgerline.bank.api.transfers import OneTransfer, Transfers
 
 app_name = "bank"
@@ -10,6 +11,8 @@ app_name = "bank"
 urlpatterns = [
     path("transfers", Transfers.as_view(), name="transfers"),
     path("transfers/<uuid:pk>", OneTransfer.as_view(), name="transfer"),
+    path("payments", Payments.as_view(), name="payments"),
+    path("payments/<uuid:pk>", OnePayment.as_view(), name="payment"),
     path("accounts", Accounts.as_view(), name="accounts"),
     re_path(r"^accounts/(?P<number>[0-9]{10})/entries\Z", Entries.as_view(), name="entries"),
 ]

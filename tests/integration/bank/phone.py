@@ -24,11 +24,18 @@ class Phone:
         self._headers = {"Authorization": f"Bearer {tokens.issue(account.owner)}"}
         self._client = Client(raise_request_exception=False)
 
-    def pay(self, body: Any = B0, *, key: str | None = None, content_type="application/json"):
-        """POST /v1/transfers; `body` as it is if bytes, else as JSON."""
+    def pay(
+        self,
+        body: Any = B0,
+        *,
+        key: str | None = None,
+        content_type="application/json",
+        path="/v1/transfers",
+    ):
+        """POST; `body` as it is if bytes, else as JSON."""
         return self._client.generic(
             "POST",
-            "/v1/transfers",
+            path,
             body if isinstance(body, bytes) else json.dumps(body).encode(),
             content_type=content_type,
             headers=self._headers | {"Idempotency-Key": key or str(uuid4())},

@@ -3,12 +3,15 @@
 import pytest
 from django.test import Client
 
-from ledgerline.bank.models import Account, Entry, Posting, Transfer, User
+from ledgerline.bank import payments
+from ledgerline.bank.models import Account, Entry, Payment, Posting, Transfer, User
 from ledgerline.bank.transfers import Order, make
 from tests.integration.bank.conftest import Claim
+from tests.integration.bank.desk import Opened
 
 pytestmark = pytest.mark.django_db
-MODELS = ["user", "account", "transfer", "posting", "hold"]
+MODELS = ["user", "account", "transfer", "payment", "posting", "hold"]
+PHONE = "+2348012345678"
 
 
 @pytest.fixture
@@ -16,6 +19,11 @@ def desk(ada: Account) -> Client:
     """A superuser, with one transfer of ada's to look at."""
     make(
         Order(to_account="2233445566", to_bank="058", amount=700, currency="NGN"),
+        claim=Claim(ada.owner_id),
+    )
+    payments.record(
+        payments.Order(amount=700, currency="NGN", phone=PHONE),
+        Opened("chk_1", "https://pay.example/chk_1", 700, "NGN", b""),
         claim=Claim(ada.owner_id),
     )
     client = Client()
@@ -62,11 +70,13 @@ def test_a_full_number_stands_on_the_account_s_own_page_only(desk: Client, ada: 
     transfer, posting = Transfer.objects.get(), Posting.objects.first()
     elsewhere = [f"/admin/bank/{model}/" for model in MODELS]
     elsewhere += [f"/admin/bank/transfer/{transfer.pk}/change/"]
+    elsewhere += [f"/admin/bank/payment/{Payment.objects.get().pk}/change/"]
     elsewhere += [f"/admin/bank/posting/{posting.pk}/change/"]
     for page in elsewhere:
         text = desk.get(page).content.decode()
         assert ada.number not in text, f"{page} shows a full account number"
         assert transfer.to_account not in text, f"{page} shows the payee's full account number"
+        assert PHONE not in text, f"{page} shows a customer's full telephone number"
         assert transfer.idempotency_key not in text, f"{page} shows a customer's key"
 
 

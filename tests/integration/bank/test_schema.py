@@ -32,6 +32,9 @@ def test_answers_have_the_fields_that_the_schema_names(
     page = phone.list("/v1/transfers")
     assert shape(schema, "/v1/transfers", "get", "200") == list(page)
     assert shape(schema, "/v1/transfers/{id}", "get", "200") == list(page["transfers"][0])
+    assert shape(schema, "/v1/payments", "post", "201") == shape(
+        schema, "/v1/payments/{id}", "get", "200"
+    )
     assert shape(schema, "/v1/accounts", "get", "200") == ["accounts"]
     assert shape(schema, "/v1/accounts/{number}/entries", "get", "200") == ["entries", "next"]
 

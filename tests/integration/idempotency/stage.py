@@ -27,7 +27,9 @@ class Stage:
 
     act: Act | None = None
     progress: Callable[..., Any] | None = None
+    recover: Callable[..., Any] | None = None
     calls: int = 0
+    asked: int = 0
     requests: list[Any] = field(default_factory=list)
 
     def play(self, request: Any) -> HttpResponseBase:
@@ -35,6 +37,11 @@ class Stage:
         self.requests.append(request)
         assert self.act is not None, "the test did not say what the handler does"
         return self.act(request)
+
+    def ask(self, record: Any) -> Any:
+        self.asked += 1
+        assert self.recover is not None, "asked, although the test did not expect a question"
+        return self.recover(record)
 
 
 stage = Stage()

@@ -80,6 +80,15 @@ class Optional(Staged, APIView):
         return stage.play(request)
 
 
+class Leased(Staged, APIView):
+    @idempotent(mode="leased", operation="stage.leased", recover="ask")
+    def post(self, request: Request) -> HttpResponseBase:
+        return stage.play(request)
+
+    def ask(self, record: Record) -> object:
+        return stage.ask(record)
+
+
 class Set(Staged, ViewSet):
     @idempotent()
     def create(self, request: Request) -> HttpResponseBase:
@@ -113,6 +122,12 @@ def signed_in(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
 @signed_in
 @idempotent()
 def plain(request: HttpRequest) -> HttpResponseBase:
+    return stage.play(request)
+
+
+@signed_in
+@idempotent(mode="leased", recover=lambda record: stage.ask(record))
+def plain_leased(request: HttpRequest) -> HttpResponseBase:
     return stage.play(request)
 
 

@@ -40,9 +40,15 @@ def test_what_cannot_be_guarded_is_refused_at_import() -> None:
     def wrapped(request: object) -> None: ...
 
     wrapped.cls = object  # type: ignore[attr-defined]
-    with pytest.raises(ImproperlyConfigured, match="not built yet"):
+    with pytest.raises(ImproperlyConfigured, match="what became of its call"):
         idempotent(mode="leased")
-    with pytest.raises(ImproperlyConfigured, match="async"):
+    with pytest.raises(ImproperlyConfigured, match="needs a key"):
+        idempotent(mode="leased", key="optional", recover="ask")
+    with pytest.raises(ImproperlyConfigured, match="belong to mode='leased'"):
+        idempotent(recover="ask")
+    with pytest.raises(ImproperlyConfigured, match="no mode 'eventual'"):
+        idempotent(mode="eventual")  # type: ignore[arg-type]
+    with pytest.raises(ImproperlyConfigured, match="Async"):
         idempotent()(later)
     with pytest.raises(ImproperlyConfigured, match="below @api_view"):
         idempotent()(wrapped)

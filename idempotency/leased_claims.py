@@ -1,0 +1,126 @@
+"""The claim of a leased handler: it owns its key beyond any transaction, until its lease is over."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import NoReturn
+from uuid import UUID
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import transaction
+
+from idempotency import contract, leases, store, transactions
+from idempotency.claims import Claim
+from idempotency.contract import Answer, Decision
+from idempotency.operations import Terms
+from idempotency.testing import checkpoint
+
+
+@dataclass(slots=True, kw_only=True)
+class LeasedClaim(Claim):
+    """`request.idempotency` inside a leased handler, which calls `sending` and `settling`.
+
+    claim.sending()             # committed: from here on a crash is asked about
+    opened = desk.open(claim.reference, deadline=claim.deadline)
+    with claim.settling():      # the transaction in which the answer is stored, too
+        order = Order.objects.create(reference=claim.reference, desk_id=opened.id)
+        return Response({"order": order.pk}, status=201)
+    """
+
+    token: UUID
+    terms: Terms = field(repr=False)
+    sent: bool = False
+    _open: ExitStack | None = field(default=None, repr=False)
+
+    @property
+    def deadline(self) -> timedelta:
+        """How long an external call may take: the lease covers it from `sending()` on."""
+        return self.terms.deadline
+
+    def sending(self) -> None:
+        """Commit that an external call is about to be made; make it right after this returns.
+
+        Call it before each external call, outside any transaction. Raises ClaimLost, and then no
+        call may be made: the key was taken over, or what is left of the lease covers no call.
+        """
+        using = store.alias(None)
+        if transactions.is_inside(using):
+            raise ImproperlyConfigured(
+                "sending() commits its mark before the call, so neither may stand in a transaction."
+            )
+        with transaction.atomic(using=using, durable=True):
+            leases.mark(self.scope, self.key, token=self.token, call=self.terms.call)
+        self.sent = True
+        checkpoint("leased.marked")
+
+    @contextmanager
+    def settling(self) -> Iterator[None]:
+        """Open the transaction of the last business writes: the answer is stored in it.
+
+        Return from inside the block or after it: the transaction stays open until the handler has
+        returned, then writes and answer commit together or not at all. An exception rolls back.
+        Raises ClaimLost, before anything is written, if the key was taken over.
+        """
+        checkpoint("leased.called")
+        with ExitStack() as stack:
+            stack.enter_context(self._transaction())
+            yield
+            self._open = stack.pop_all()
+
+    def defer(self, response: object) -> NoReturn:
+        """Not in leased mode: raises ImproperlyConfigured."""
+        raise ImproperlyConfigured("Only an atomic handler defers; a leased one settles or holds.")
+
+    # What follows is the contract's part, after the handler.
+
+    def settle(self, answer: Callable[[], Answer]) -> Answer:
+        """Store the answer, in the transaction that the handler left open or in one of its own.
+
+        Raises ClaimLost if the key was taken over, and whatever COMMIT raises.
+        """
+        opened, self._open = self._open, None
+        with opened or self._transaction():
+            final = answer()
+            checkpoint("leased.settling")
+            store.settle(self.scope, self.key, final, token=self.token)
+        checkpoint("leased.settled")
+        return final
+
+    def undo(self) -> None:
+        """Roll back what the handler left open."""
+        opened, self._open = self._open, None
+        if opened is not None:
+            transaction.set_rollback(True, using=store.alias(None))
+            opened.close()
+
+    def hold(self, reason: str) -> Decision:
+        """Nobody knows whether it happened. Raises ClaimLost if the key was taken over."""
+        row = leases.hold(self.scope, self.key, token=self.token, reason=reason)
+        return contract.decide(row.record, fingerprint=self.fingerprint, now=row.now)
+
+    def release(self) -> None:
+        """Nothing happened. Raises ClaimLost if the key was taken over."""
+        leases.release(self.scope, self.key, token=self.token)
+
+    def restart(self, *, lease: timedelta) -> None:
+        """It is certain that nothing happened yet. Raises ClaimLost if the key was taken over."""
+        leases.restart(self.scope, self.key, token=self.token, lease=lease)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with transaction.atomic(using=store.alias(None), durable=True):
+            leases.lock(self.scope, self.key, token=self.token)
+            yield
+
+
+def owned(claim: Claim, *, token: UUID, terms: Terms) -> LeasedClaim:
+    """The claim with the lease that was won for it."""
+    return LeasedClaim(
+        scope=claim.scope,
+        key=claim.key,
+        operation=claim.operation,
+        fingerprint=claim.fingerprint,
+        token=token,
+        terms=terms,
+    )

@@ -32,6 +32,7 @@ class Phone:
     base_url: str
     token: str
     patience: float = 30.0
+    path: str = "/v1/transfers"
     client: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class Phone:
 
     def _once(self, body: Mapping[str, Any], key: str) -> tuple[Seen, float]:
         answer = self.client.post(
-            "/v1/transfers", json=body, headers=self._headers() | {"Idempotency-Key": key}
+            self.path, json=body, headers=self._headers() | {"Idempotency-Key": key}
         )
         seen = Seen(
             status=answer.status_code,

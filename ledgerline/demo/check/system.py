@@ -34,16 +34,24 @@ class System:
             return connection.execute(sql, parameters).fetchall()
 
     def books(self) -> dict[str, dict[str, Any]]:
-        """The provider's own books: reference -> payment. The oracle."""
-        answer = httpx2.get(f"{self.sandbox_url}/books", params={"format": "json"}, timeout=10)
-        answer.raise_for_status()
-        payments = answer.json()["payments"]
+        """The provider's own books of what it paid out: reference -> payment. The oracle."""
+        payments = [entry for entry in self._entries() if entry["kind"] != "checkout"]
         by_reference = {payment["reference"]: payment for payment in payments}
         if len(by_reference) != len(payments):
             raise AssertionError(
                 "the provider's books hold one reference twice: somebody was paid twice"
             )
         return by_reference
+
+    def checkouts(self, reference: str) -> list[dict[str, Any]]:
+        """The checkouts that the provider has under this reference."""
+        own = (entry for entry in self._entries() if entry["kind"] == "checkout")
+        return [entry for entry in own if entry["reference"] == reference]
+
+    def _entries(self) -> list[dict[str, Any]]:
+        answer = httpx2.get(f"{self.sandbox_url}/books", params={"format": "json"}, timeout=10)
+        answer.raise_for_status()
+        return list(answer.json()["payments"])
 
     def processes(self, role: str) -> list[psutil.Process]:
         """The processes of a role that live now; read again each time, for killed ones come back."""

@@ -15,6 +15,11 @@ SHORT_TIMES = {
     "FULFILMENT_SCHEDULE": "1,1,2,3,5",
     "FULFILMENT_CASE_DEADLINE": "8",
     "FULFILMENT_POLL_INTERVAL": "1",
+    "IDEMPOTENCY_LEASE": "8",
+    "IDEMPOTENCY_DEADLINE": "3",
+    "IDEMPOTENCY_MARGIN": "2",
+    "IDEMPOTENCY_RECHECK_FIRST": "1",
+    "IDEMPOTENCY_RECHECK_LAST": "5",
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),
 }
 # Would change what our own command lines say.

@@ -11,7 +11,7 @@ from idempotency import Answer, ClaimLost, NotDone, Unknown, leases, store
 from tests.concurrency.fulfilments import at_once
 from tests.integration.idempotency import desk
 from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
-from tests.integration.idempotency.stage import Stage, effects
+from tests.integration.idempotency.stage import Stage, effect, effects
 from tests.integration.idempotency.test_takeover import LEASE, MARKER, died, send
 
 pytestmark = COMMITTING

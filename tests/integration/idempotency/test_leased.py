@@ -17,7 +17,15 @@ from idempotency import (
 )
 from tests.integration.idempotency import desk
 from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
-from tests.integration.idempotency.stage import Act, Stage, effect, effects, rows, succeeds
+from tests.integration.idempotency.stage import (
+    Act,
+    Stage,
+    effect,
+    effects,
+    rows,
+    succeeds,
+    writes_then,
+)
 
 pytestmark = COMMITTING
 
@@ -195,10 +203,12 @@ def test_an_applied_reference_answers_after_its_key_is_gone(
         again = send(ada, key)
         assert (again.status_code, again.content) == (201, b"original")
         assert (again.headers["Location"], again.headers[MARKER]) == ("/t/1", "true")
-    stage_.act = marks_then(AlreadyApplied(answer, "0" * 64))
+    stage_.act = writes_then(AlreadyApplied(answer, "0" * 64))
     other = send(ada, "used-long-ago")
     assert (other.status_code, other.json()["code"]) == (422, "key_reused")
     assert [row[0] for row in rows()] == [key]
+    stage_.act = marks_then(AlreadyApplied(answer, "0" * 64))
+    assert send(ada, "called-before-it-looked").status_code == 202, "released after its mark"
 
 
 def test_a_leased_request_in_flight_is_seen_by_everybody(

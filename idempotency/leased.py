@@ -129,7 +129,7 @@ def _stated(error: errors.Stated) -> _Played:
 def _applied(applied: errors.AlreadyApplied, claim: LeasedClaim) -> _Played:
     if applied.fingerprint != claim.fingerprint:
         response = responses.respond(errors.KeyReused().answer())
-        return _Played(response, Exit.ROLL_BACK, why="its reference is on record", proven=True)
+        return _Played(response, Exit.ROLL_BACK, why="its reference belongs to another request")
     first = responses.respond(applied.answer, replayed=True)
     return _Played(first, Exit.SETTLE, why="", replayed=True)
 

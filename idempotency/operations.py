@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import get_resolver
 
@@ -58,7 +59,8 @@ def register(operation: str, terms: Terms) -> None:
 
 def registered() -> Mapping[str, Terms]:
     """Every leased operation of this project, whichever process asks: its views are imported."""
-    get_resolver().url_patterns  # noqa: B018  # views register as they are imported
+    if getattr(settings, "ROOT_URLCONF", None):
+        get_resolver().url_patterns  # noqa: B018  # views register as they are imported
     return _registered
 
 

@@ -18,6 +18,11 @@ SHORT_TIMES = {
     "SANDBOX_VISIBLE_AFTER": "0.5",
     "SANDBOX_NOT_FOUND_FINAL_AFTER": "3",
     "WEB_TIMEOUT": "12",
+    "IDEMPOTENCY_LEASE": "8",
+    "IDEMPOTENCY_DEADLINE": "3",
+    "IDEMPOTENCY_MARGIN": "2",
+    "IDEMPOTENCY_RECHECK_FIRST": "1",
+    "IDEMPOTENCY_RECHECK_LAST": "5",
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),
 }
 # Would change what our own command lines say.

@@ -18,6 +18,7 @@ pytestmark = COMMITTING
 
 MARKER = "Idempotent-Replayed"
 PATH = "/leased/"
+LEASE = timedelta(seconds=30)
 
 
 class Died(BaseException):
@@ -199,63 +200,6 @@ def test_a_hook_that_fails_leaves_it_unknown(
     assert now["held"]
     assert now["hold_reason"]
     assert now["waits"]
-
-
-def test_a_late_finisher_is_rolled_back_and_replays_the_other_answer(
-    ada: Phone, stage_: Stage, key: str
-) -> None:
-    """It comes back between its call and its last writes."""
-
-    def late(request: Any) -> Any:
-        request.idempotency.sending()
-        desk.order(request.idempotency.reference)
-        desk.run_out()
-        stage_.act, stage_.recover = desk.orders, lambda record: NotDone()
-        second.append(send(ada, key))
-        with request.idempotency.settling():
-            effect(request, "late")
-            return Response({"n": "late"}, status=201)
-
-    second: list[Any] = []
-    stage_.act = late
-    first = send(ada, key)
-    assert second[0].status_code == 201
-    assert effects() == 1, "a late finisher committed its writes"
-    assert (first.content, first.headers[MARKER]) == (second[0].content, "true")
-    assert send(ada, key).content == second[0].content
-
-
-@pytest.mark.parametrize("end", ["answer", "transient", "error"])
-def test_a_late_finisher_without_last_writes_changes_nothing_either(
-    ada: Phone, stage_: Stage, key: str, end: str
-) -> None:
-    def late(request: Any) -> Any:
-        request.idempotency.sending()
-        desk.run_out()
-        stage_.recover = lambda record: Unknown("not yet")
-        assert send(ada, key).status_code == 202
-        if end == "error":
-            raise ZeroDivisionError
-        return Response({"n": "late"}, status=201 if end == "answer" else 503)
-
-    stage_.act = late
-    answer = send(ada, key)
-    assert (answer.status_code, answer.json()["code"]) == (202, "outcome_unknown")
-    assert desk.standing()["hold_reason"] == "not yet", "a late finisher spoke for its successor"
-
-
-def test_a_late_starter_makes_no_call(ada: Phone, stage_: Stage, key: str) -> None:
-    def late(request: Any) -> Any:
-        desk.run_out()
-        stage_.act = desk.orders
-        assert send(ada, key).status_code == 201
-        request.idempotency.sending()
-        raise AssertionError("the mark let a call be made whose key belongs to somebody else")
-
-    stage_.act = late
-    answer = send(ada, key)
-    assert (answer.status_code, answer.headers[MARKER]) == (201, "true")
-    assert (effects(), list(desk.books.values())) == (1, [1])
 
 
 def test_of_two_retries_at_once_one_takes_over(ada: Phone, stage_: Stage, key: str) -> None:

@@ -155,7 +155,7 @@ def chunked(body: bytes, key: str, *, wire: Any = None) -> Any:
         content_type=JSON,
         headers={"Idempotency-Key": key, "X-User": str(ADA), "Transfer-Encoding": "chunked"},
     )
-    del request.META["CONTENT_LENGTH"]
+    request.META.pop("CONTENT_LENGTH", None)
     request.META["wsgi.input"] = wire or BytesIO(body)
     return views.Required.as_view()(request)
 

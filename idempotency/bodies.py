@@ -6,18 +6,21 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
 from django.core.files.uploadhandler import load_handler
-from django.http import HttpRequest, RawPostDataException
+from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from idempotency import conf
 from idempotency.errors import BodyInvalid, BodyTooLarge
 from idempotency.fingerprint import Part
 
+_CUT = "The body did not arrive whole."
+
 
 def read(request: HttpRequest) -> bytes | list[Part]:
     """The raw body, or the parts of a multipart one; whatever parses later finds it untouched.
 
-    Raises BodyTooLarge above MAX_REQUEST_BYTES and BodyInvalid for a broken multipart body.
+    Raises BodyTooLarge above MAX_REQUEST_BYTES, and BodyInvalid for a body that was cut off on its
+    way or for a broken multipart body.
     """
     limit = conf.current().max_request_bytes
     if _length(request) > limit:
@@ -25,7 +28,7 @@ def read(request: HttpRequest) -> bytes | list[Part]:
     _take_chunks(request, limit)
     multipart = (request.content_type or "").startswith("multipart/")
     try:
-        return _parts(request) if multipart else request.body
+        return _parts(request) if multipart else _whole(request)
     except (MultiPartParserError, TooManyFilesSent) as error:
         raise BodyInvalid("The multipart body cannot be taken apart.") from error
     except RequestDataTooBig as error:
@@ -45,12 +48,26 @@ def _take_chunks(request: Any, limit: int) -> None:
     chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
     if not chunked or request.META.get("CONTENT_LENGTH") or stream is None:
         return
-    body = stream.read(limit + 1)
+    try:
+        body = stream.read(limit + 1)
+    except Exception as error:  # each server has its own exceptions for a chunk that is none
+        raise BodyInvalid(_CUT) from error
     if len(body) > limit:
         raise BodyTooLarge(f"At most {limit} bytes are accepted with an Idempotency-Key.")
     request._body = body  # noqa: SLF001  where Django itself keeps a body that was read
     request._read_started = True  # noqa: SLF001
     request.META["CONTENT_LENGTH"] = str(len(body))  # REST framework parses nothing without it
+
+
+def _whole(request: HttpRequest) -> bytes:
+    """The body if it is as long as it was said to be: half an order must not pass for an order."""
+    try:
+        body = request.body
+    except UnreadablePostError as error:
+        raise BodyInvalid(_CUT) from error
+    if len(body) < _length(request):  # the client has closed its side, and servers tell nobody
+        raise BodyInvalid(_CUT)
+    return body
 
 
 def _parts(request: HttpRequest) -> list[Part]:
@@ -68,7 +85,9 @@ def _parts(request: HttpRequest) -> list[Part]:
 
 def _parsed(request: HttpRequest) -> tuple[Any, Any]:
     handlers = [load_handler(path, request) for path in settings.FILE_UPLOAD_HANDLERS]
-    return MultiPartParser(request.META, BytesIO(request.body), handlers, request.encoding).parse()
+    return MultiPartParser(
+        request.META, BytesIO(_whole(request)), handlers, request.encoding
+    ).parse()
 
 
 def _bytes(value: str) -> bytes:

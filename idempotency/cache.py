@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pickle import UnpicklingError
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -33,7 +34,7 @@ class Slot:
     def get(self, fingerprint: str) -> Replay | Reused | None:
         """What the cache knows about the key; None if it knows nothing or cannot be asked."""
         found = _ask(lambda cache: cache.get(self.name))
-        entry = _unpacked(found) if isinstance(found, bytes) else None
+        entry = _unpacked(found) if isinstance(found, str) else None
         if entry is None or entry[0] != self.key:
             return None
         return Replay(entry[2]) if entry[1] == fingerprint else Reused()
@@ -62,29 +63,46 @@ def slot_of(scope: UUID, key: str, fingerprint: str) -> Slot | None:
 
 
 def _ask(question: Callable[[Any], T]) -> T | None:
-    """Ask the cache; after an error of any kind it is left alone for BREAKER seconds."""
+    """Ask the cache; after an error of any kind it is left alone for BREAKER seconds.
+
+    An entry that the serializer cannot read is no error: it is a miss, and is soon written over.
+    """
     global _asleep_until
     alias = conf.current().cache
     if alias is None or time.monotonic() < _asleep_until:
         return None
     try:
         return question(caches[alias])
+    except (ValueError, UnpicklingError):
+        log.warning("cache entry not readable", extra={"action": "cache_unreadable"})
+        return None
     except Exception:
         _asleep_until = time.monotonic() + conf.current().breaker.total_seconds()
         log.warning("answer cache left alone", extra={"action": "cache_skipped"}, exc_info=True)
         return None
 
 
-def _packed(key: str, fingerprint: str, answer: Answer) -> bytes:
-    """Plain data: one line of JSON, then the body as it is."""
+def _packed(key: str, fingerprint: str, answer: Answer) -> str:
+    """Plain text for any serializer: one line of JSON, then the body, a character for each byte."""
     head = [key, fingerprint, answer.status, answer.headers]
-    return json.dumps(head, separators=(",", ":")).encode() + b"\n" + answer.body
+    return json.dumps(head, separators=(",", ":")) + "\n" + answer.body.decode("latin-1")
 
 
-def _unpacked(packed: bytes) -> tuple[str, str, Answer] | None:
-    head, _, body = packed.partition(b"\n")
+def _unpacked(packed: str) -> tuple[str, str, Answer] | None:
+    """The entry; None for what this release would not have written."""
+    head, _, body = packed.partition("\n")
     try:
         key, fingerprint, status, headers = json.loads(head)
-        return key, fingerprint, Answer(status, tuple((n, v) for n, v in headers), body)
-    except (ValueError, TypeError):
-        return None  # written by another release
+        pairs = tuple((_line(name), _line(value)) for name, value in headers)
+        if not 200 <= status < 500:
+            return None
+        return key, fingerprint, Answer(status, pairs, body.encode("latin-1"))
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
+def _line(text: str) -> str:
+    """A header's name or value. Raises ValueError for one that could not be sent."""
+    if "\n" in text or "\r" in text:
+        raise ValueError("a header is one line")
+    return text

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error
+from django.core.checks import Warning as CheckWarning
 from django.utils.module_loading import import_string
 
 from idempotency import conf, operations
@@ -46,6 +47,26 @@ def _cache() -> Iterator[CheckMessage]:
             hint="Name an alias of CACHES, or None to answer every replay from PostgreSQL.",
             id="idempotency.E003",
         )
+    elif alias is not None and _pickles(settings.CACHES[alias]):
+        yield CheckWarning(
+            f"The cache {alias!r} unpickles what it reads: whoever can write to it can run code here.",
+            hint="Set a serializer of plain data in its OPTIONS: for django-redis 'SERIALIZER': "
+            "'django_redis.serializers.json.JSONSerializer', for Django's RedisCache 'serializer': a "
+            "class with dumps() and loads(). The answers of this app are text.",
+            id="idempotency.W002",
+        )
+
+
+def _pickles(cache: dict[str, Any]) -> bool:
+    """True for the two Redis caches with their own serializers, or with one named after pickle."""
+    option = {
+        "django_redis.cache.RedisCache": "SERIALIZER",
+        "django.core.cache.backends.redis.RedisCache": "serializer",
+    }.get(cache.get("BACKEND", ""))
+    if option is None:
+        return False
+    serializer = str(cache.get("OPTIONS", {}).get(option))
+    return serializer in _PICKLING or "pickle" in serializer.lower()
 
 
 def _database() -> Iterator[CheckMessage]:
@@ -93,4 +114,6 @@ def _isolation(alias: str, options: dict[str, Any]) -> Iterator[CheckMessage]:
         )
 
 
+# Django's own serializer by its name, and what stands for the default of both caches.
+_PICKLING = {"None", "django.core.cache.backends.redis.RedisSerializer"}
 _READ_COMMITTED = 2  # psycopg.IsolationLevel.READ_COMMITTED

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, assert_never
 
+from django.db import DatabaseError, InterfaceError
 from django.http.response import HttpResponseBase
 
 from idempotency import cache, problems, responses
@@ -97,12 +98,12 @@ def _told(call: Call, progress: str | Callable[..., Progress] | None, record: Re
     """The view's own description of the open operation; a name is looked up on the view."""
     if progress is None:
         return Progress()
-    tell: Any = progress
-    told: Progress = (
-        getattr(call.view, progress)(call.request, record)
-        if isinstance(progress, str)
-        else tell(call.request, record)
-    )
+    tell: Any = getattr(call.view, progress) if isinstance(progress, str) else progress
+    try:
+        told: Progress = tell(call.request, record)
+    except (DatabaseError, InterfaceError):  # that the operation is open is known without it
+        log.warning("progress not told", extra={"action": "progress_missed"}, exc_info=True)
+        return Progress()
     return told
 
 

@@ -8,12 +8,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
+from idempotency import strictjson
 from idempotency.errors import BodyInvalid
 
 VERSION = 1
-MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,12 @@ def is_json(content_type: str) -> bool:
 
 
 def canonical(body: bytes) -> str:
-    """JSON text that is equal for equal values only. Raises BodyInvalid.
-
-    Refused: a byte order mark, other encodings than UTF-8, duplicate member names, NaN and
-    infinities, control characters in strings, more than 64 levels.
-    """
+    """JSON text that is equal for equal values only. Raises BodyInvalid."""
     try:
-        value = _DECODER.decode(body.decode("utf-8"))
-    except RecursionError as error:  # far above 64 levels
-        raise BodyInvalid(_TOO_DEEP) from error
-    except ValueError as error:
-        raise BodyInvalid(f"The body is not JSON in UTF-8: {_reason(error)}.") from error
-    return "".join(_written(value, MAX_DEPTH))
+        value = _read(body)
+    except strictjson.Unclear as unclear:
+        raise BodyInvalid(str(unclear)) from unclear
+    return "".join(_written(value))
 
 
 class _Number(str):
@@ -88,48 +82,22 @@ def _digest(pieces: Iterable[bytes]) -> bytes:
     return total.digest()
 
 
-def _written(value: Any, levels: int) -> Iterator[str]:
-    if isinstance(value, dict | list) and levels == 0:
-        raise BodyInvalid(_TOO_DEEP)
+def _written(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield "{"
         for name in sorted(value):
             yield f"{json.dumps(name)}:"
-            yield from _written(value[name], levels - 1)
+            yield from _written(value[name])
             yield ","
         yield "}"
     elif isinstance(value, list):
         yield "["
         for item in value:
-            yield from _written(item, levels - 1)
+            yield from _written(item)
             yield ","
         yield "]"
     else:
         yield str(value) if isinstance(value, _Number) else json.dumps(value)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a member name occurs twice in one object")
-    return members
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _reason(error: ValueError) -> str:
-    """The parser's words without a piece of the body, which may hold an account number."""
-    if isinstance(error, UnicodeDecodeError):
-        return "a byte that is not UTF-8"
-    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-
-
-_TOO_DEEP = f"The body is nested deeper than {MAX_DEPTH} levels."
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique,
-    parse_int=_Number,
-    parse_float=_Number,
-    parse_constant=_refuse_constant,
-)
+_read = strictjson.reader(integer=_Number, fraction=_Number)

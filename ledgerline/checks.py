@@ -1,16 +1,38 @@
 """System checks of the service: what must not go live is refused at start, with a remedy."""
 
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, register, run_checks
 from django.core.checks import Warning as CheckWarning
 
 # From outside in. Where an inner time-out outlives an outer one, a client is told "failed" while
 # the work goes on.
 _ORDER = ("PROXY_TIMEOUT", "WEB_TIMEOUT", "STATEMENT_TIMEOUT", "LOCK_TIMEOUT")
+
+
+# To gunicorn: this worker cannot boot, and starting it again would not help. Not zero to all others.
+_CANNOT_BOOT = 3
+
+
+def stop_on_errors() -> None:
+    """End this process with every error's sentence and remedy, as `manage.py` ends its commands.
+
+    For the processes that no command of `manage.py` starts: web server, Celery's worker and beat.
+    """
+    found = [error for error in run_checks() if error.is_serious() and not error.is_silenced()]
+    if found:
+        stop("\n".join(f"{error.msg} {error.hint or ''}".rstrip() for error in found))
+
+
+def stop(sentence: str) -> NoReturn:
+    """End this process at its start, with the reason on standard error."""
+    sys.stderr.write(f"{sentence}\n")
+    sys.stderr.flush()
+    sys.exit(_CANNOT_BOOT)
 
 
 @register()

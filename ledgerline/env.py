@@ -5,11 +5,11 @@ environment (the convention of container secrets).
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 T = TypeVar("T")
 
@@ -76,21 +76,47 @@ def durations(name: str, default: tuple[float, ...]) -> tuple[timedelta, ...]:
 
 
 def database(name: str, default: str) -> dict[str, object]:
-    """Django's connection settings from `postgresql://user:password@host:port/name?option=value`."""
-    raw = text(name, default)
-    url = urlsplit(raw)
+    """Django's connection settings from `postgresql://user:password@host:port/name?option=value`.
+
+    As in libpq, `user`, `password`, `host`, `port` and `dbname` may stand among the options, and win
+    there. Unlike libpq it wants a database's name: the user's own would be a silent second choice.
+    """
+    url, port = _postgresql(name, text(name, default))
+    options = dict(parse_qsl(url.query, keep_blank_values=True))
+    settings: dict[str, object] = {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": options.pop("dbname", unquote(url.path.lstrip("/"))),
+        "USER": options.pop("user", unquote(url.username or "")),
+        "PASSWORD": options.pop("password", unquote(url.password or "")),
+        "HOST": options.pop("host", unquote(url.hostname or "")),
+        "PORT": options.pop("port", port),
+        "OPTIONS": options,
+    }
+    if not settings["NAME"]:
+        raise BadSetting(f"{name} names no database; it must end in one, such as /ledgerline.")
+    _refuse_unknown(name, options)
+    return settings
+
+
+def _postgresql(name: str, raw: str) -> tuple[SplitResult, str]:
+    """The URL and its port. No sentence quotes the URL: it may hold a password."""
+    try:
+        url = urlsplit(raw)
+        port = url.port
+    except ValueError as error:
+        raise BadSetting(f"{name} is no URL: its host or port cannot be read.") from error
     if url.scheme not in {"postgres", "postgresql"}:
         raise BadSetting(f"{name} must be a postgresql:// URL: the guarantees are PostgreSQL's.")
-    query = dict(parse_qsl(url.query))
-    return {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": unquote(url.path.lstrip("/")) or "ledgerline",
-        "USER": unquote(url.username or ""),
-        "PASSWORD": unquote(url.password or ""),
-        "HOST": query.pop("host", unquote(url.hostname or "")),
-        "PORT": str(url.port or query.pop("port", "")),
-        "OPTIONS": query,
-    }
+    return url, str(port or "")
+
+
+def _refuse_unknown(name: str, options: Iterable[str]) -> None:
+    """The driver would refuse them too, at the first connection and once for each request."""
+    from psycopg.pq import Conninfo  # only who reads this setting needs the driver
+
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()}
+    for option in sorted(set(options) - known):
+        raise BadSetting(f"{name} has an option that PostgreSQL does not know: {option!r}.")
 
 
 def _parsed(name: str, parse: Callable[[str], T], default: T, kind: str) -> T:

@@ -3,9 +3,12 @@
 The contract's own problems live in `idempotency.problems`, the bank's in `ledgerline.bank.errors`.
 """
 
+import logging
+import sys
 from typing import Any
 
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views import defaults
 from rest_framework import exceptions
@@ -13,8 +16,11 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 
 from idempotency import Refusal, Transient, problem
+from idempotency.errors import Unavailable
 from idempotency.problems import ProblemKind, register
 from idempotency.responses import http_response
+
+log = logging.getLogger(__name__)
 
 register(
     ProblemKind(
@@ -92,6 +98,14 @@ register(
     ),
 )
 
+# PostgreSQL is down, restarting, locked or slower than its time-outs: not a bug, and soon over.
+OUTAGE = (OperationalError, InterfaceError)
+
+_PAGE = (
+    '<!doctype html><html lang="en"><title>Not available</title><h1>Not available right now</h1>'
+    "<p>The database does not answer. Try again in a moment.</p></html>"
+)
+
 _CODES: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ValidationError, "invalid"),
     (exceptions.ParseError, "body_invalid"),
@@ -110,6 +124,9 @@ _CODES: tuple[tuple[type[Exception], str], ...] = (
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """DRF's hook: the problem for this exception, or None for what is a bug."""
+    if isinstance(error, OUTAGE):
+        log.warning("database does not answer", extra={"action": "unavailable"}, exc_info=True)
+        return http_response(Unavailable().answer())
     if isinstance(error, (Refusal, Transient)):
         return http_response(error.answer())
     plain = drf_exception_handler(error, context)
@@ -166,10 +183,19 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """A bug. Never a bare 500: the client learns that the same key is safe."""
+    """A bug, or the database is away. Never a bare 500: the client learns that the same key is safe."""
+    if isinstance(sys.exc_info()[1], OUTAGE):  # Django calls this while it handles the exception
+        return _unavailable(request)
     if _is_api(request):
         return http_response(problem("internal_error"))
     return defaults.server_error(request)
+
+
+def _unavailable(request: HttpRequest) -> HttpResponseBase:
+    answer = Unavailable().answer()
+    if _is_api(request):
+        return http_response(answer)
+    return HttpResponse(_PAGE, status=answer.status, headers={"Retry-After": "1"})
 
 
 def _is_api(request: HttpRequest) -> bool:

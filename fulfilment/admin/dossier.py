@@ -5,7 +5,7 @@ from datetime import datetime
 
 from fulfilment import store
 from fulfilment.admin import words
-from fulfilment.errors import UnknownConnector
+from fulfilment.connectors import registry
 from fulfilment.models import (
     Attempt,
     Case,
@@ -36,7 +36,8 @@ class Dossier:
     transitions: tuple[Transition, ...]
     cases: tuple[Case, ...]
     actions: tuple[CaseAction, ...]
-    situation: Situation | None  # as the rules see it; None where the connector is gone
+    situation: Situation  # as the rules see it
+    connected: bool  # False: its connector was taken out of the settings, or cannot be built
     now: datetime
 
     @property
@@ -91,13 +92,7 @@ def load(fulfilment: Fulfilment) -> Dossier:
         actions=tuple(
             CaseAction.objects.filter(case__fulfilment_id=fulfilment.pk).order_by("acted_at", "id")
         ),
-        situation=_situation(fulfilment),
+        situation=reading.situation_of(fulfilment),
+        connected=registry.can_be_used(fulfilment.connector),
         now=store.now(),
     )
-
-
-def _situation(fulfilment: Fulfilment) -> Situation | None:
-    try:
-        return reading.situation_of(fulfilment)
-    except UnknownConnector:  # taken out of the settings, while its rows are still there to read
-        return None

@@ -91,10 +91,9 @@ def _undecidable(dossier: Dossier, missing: str) -> Iterator[str]:
 
 def _not_askable(dossier: Dossier, access: Access) -> Iterator[str]:
     provider = words.provider(dossier.fulfilment.connector)
-    situation = dossier.situation
-    if situation is None:
+    if not dossier.connected:
         yield f"{provider} is not configured any more."
-    elif not situation.rules.capabilities.lookup_by_reference:
+    elif not dossier.situation.rules.capabilities.lookup_by_reference:
         yield f"{provider} cannot be asked about a single payment."
     if not dossier.sent:
         yield f"Nothing was ever sent, so {provider} cannot know anything about it."
@@ -105,7 +104,7 @@ def _not_askable(dossier: Dossier, access: Access) -> Iterator[str]:
 def _not_fenced(dossier: Dossier) -> Iterator[str | SafeString]:
     """An attempt that may still be under way can still pay, whatever anybody knows now."""
     situation = dossier.situation
-    if situation is None or dossier.state != State.NEEDS_RECONCILIATION or situation.fenced:
+    if dossier.state != State.NEEDS_RECONCILIATION or situation.fenced:
         return
     if situation.fenced_at is None:
         yield "An attempt is still open: it may be paying now."

@@ -84,7 +84,7 @@ def _position(dossier: Dossier) -> int:
 def _case(dossier: Dossier) -> SafeString:
     if dossier.open_case is not None:
         return format_html("{}", "The case stays open meanwhile.")
-    due = policy.case_due_at(dossier.situation) if dossier.situation else None
+    due = policy.case_due_at(dossier.situation)
     if due is None:
         return SafeString()
     return format_html(

@@ -12,9 +12,8 @@ from fulfilment.admin.money import money
 from fulfilment.admin.times import when
 from fulfilment.models import Attempt, CaseReason, Evidence, Finding, Source
 from fulfilment.reconcile import policy
+from fulfilment.reconcile.attempts import HARMLESS
 from fulfilment.states import State
-
-_HARMLESS = (Finding.NOT_SENT, Finding.REFUSED)  # answers after which that attempt did nothing
 
 
 def sentence(dossier: Dossier) -> SafeString:
@@ -98,14 +97,14 @@ def _why_it_waits(dossier: Dossier) -> str:
     case = dossier.open_case
     if case is not None and case.reason == CaseReason.HANDLER_FAILED:
         return "our books could not take this outcome: see the case in the timeline"
-    if dossier.situation is None:
+    if not dossier.connected:
         return "its connector is not configured any more"
     return policy.decide(dossier.situation).reason
 
 
 def _no_answer(dossier: Dossier, attempt: Attempt) -> SafeString:
     answer = _answer(dossier, attempt)
-    if answer is not None and answer.finding in _HARMLESS:
+    if answer is not None and answer.finding in HARMLESS:
         return format_html(
             "{} {} at {}, so {} has not left by that attempt.",
             _provider(dossier),

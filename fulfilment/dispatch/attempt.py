@@ -12,7 +12,7 @@ from fulfilment.connectors import registry
 from fulfilment.connectors.base import Instruction, NotSent, Outcome, Refused, Unknown
 from fulfilment.dispatch.claim import Claimed, claim
 from fulfilment.models import Attempt, Fulfilment
-from fulfilment.reconcile import resolve
+from fulfilment.reconcile import resolve, timing
 from fulfilment.reconcile.evidence import Source, Statement, statement_of
 from fulfilment.reconcile.record import record
 from fulfilment.testing import checkpoint
@@ -26,7 +26,7 @@ def run(fulfilment_id: int, *, worker: str | None = None) -> Fulfilment | None:
     At most one call, and none that is not marked first. Interrupted anywhere, it leaves a row
     that the sweeper understands.
     """
-    claimed = claim(fulfilment_id, worker=worker or worker_name())
+    claimed = _claim(fulfilment_id, worker=worker or worker_name())
     if claimed is None:
         return None
     checkpoint("dispatch.claimed")
@@ -47,11 +47,7 @@ def mark(claimed: Claimed) -> bool:
 def send(claimed: Claimed) -> Outcome:
     """Make the call, outside any transaction. Never raises: what cannot be told is `Unknown`."""
     settings = conf()
-    try:
-        connector = registry.connector(claimed.fulfilment.connector)
-    except Exception as error:
-        log.exception("connector cannot be built", extra=_extra("connector_broken", claimed))
-        return NotSent(reason=f"the connector cannot be built: {type(error).__name__}")
+    connector = registry.connector(claimed.fulfilment.connector)
     # A worker may have been paused since the mark. Its lease, by its own steady clock, must
     # still cover the whole call, or somebody else may act on "it is over".
     if time.monotonic() > claimed.begun + (settings.lease - _call()).total_seconds():
@@ -95,6 +91,16 @@ def settle(claimed: Claimed, outcome: Outcome) -> Fulfilment | None:
 def worker_name() -> str:
     """Who acts, for the journal."""
     return f"worker:{socket.gethostname()}:{os.getpid()}"[:128]
+
+
+def _claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
+    """A row that cannot even be judged waits longer, or it would be the first in every round."""
+    try:
+        return claim(fulfilment_id, worker=worker)
+    except Exception:
+        log.exception("claim failed", extra={"action": "claim_failed", "id": fulfilment_id})
+        timing.postpone(fulfilment_id)
+        return None
 
 
 def _instruction(row: Fulfilment, *, deadline: timedelta) -> Instruction:

@@ -8,8 +8,9 @@ from django.db import transaction
 
 from fulfilment import store, transitions
 from fulfilment.conf import conf
+from fulfilment.connectors import registry
 from fulfilment.models import Attempt, Fulfilment
-from fulfilment.reconcile import policy, resolve
+from fulfilment.reconcile import policy, resolve, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.states import State
 
@@ -27,7 +28,7 @@ def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
     """Claim the row, committed; None where it is not due or another worker has it.
 
     Whoever asks more than once, or for a row that is long settled, gets None: a message is only
-    a hint.
+    a hint. Where its connector is missing, the row waits for it: nothing is begun.
     """
     begun = time.monotonic()
     with transaction.atomic():
@@ -35,6 +36,9 @@ def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
             fulfilment_id, state=State.PENDING, next_check_at__lte=store.now()
         )
         if row is None:
+            return None
+        if not registry.can_be_used(row.connector):
+            timing.postpone(row.pk)
             return None
         if not policy.may_send(situation_of(row)):
             resolve.withdraw(row, actor=worker)

@@ -9,7 +9,8 @@ from django.db.models.functions import Greatest
 from fulfilment import store
 from fulfilment.conf import conf
 from fulfilment.models import Attempt, Case, CaseReason, Fulfilment
-from fulfilment.reconcile import casebook, resolve
+from fulfilment.reconcile import casebook, resolve, timing
+from fulfilment.reconcile.attempts import HARMLESS
 from fulfilment.reconcile.evidence import Finding, Source, Statement
 from fulfilment.reconcile.record import write
 from fulfilment.states import State
@@ -17,12 +18,13 @@ from fulfilment.states import State
 log = logging.getLogger(__name__)
 
 SWEEPER = "sweeper"
+UNSENT = "unsent"  # how the store closes an attempt that was never marked
 
 
 def sweep() -> int:
     """Close every attempt whose lease is over and judge its row. Returns how many rows moved.
 
-    Row by row, so one that fails does not keep the others.
+    Row by row, so one that fails does not keep the others, and comes last the next time.
     """
     expired = Fulfilment.objects.filter(
         state=State.DISPATCHING,
@@ -40,7 +42,7 @@ def open_cases_for_waiting() -> int:
     connection begins no new wait.
     """
     arrived = Attempt.objects.filter(fulfilment=OuterRef("pk"), closed_at__isnull=False).exclude(
-        outcome__in=("not_sent", "refused", "unsent")
+        outcome__in=(*HARMLESS, UNSENT)
     )
     since = Greatest("created_at", Subquery(arrived.order_by("-number").values("closed_at")[:1]))
     asked = Case.objects.filter(fulfilment=OuterRef("pk"), closed_at__isnull=True)
@@ -85,5 +87,6 @@ def _guarded(pk: int) -> bool:
         row = resolve.leave_dispatching(pk, close=close_expired, actor=SWEEPER, wait=False)
     except Exception:
         log.exception("sweep of one row failed", extra={"action": "sweep_failed", "id": pk})
+        timing.postpone(pk)
         return False
     return row is not None

@@ -9,7 +9,7 @@ from fulfilment.reconcile.evidence import Fact, Finding, Source
 # The caller's own answers after which nothing of that attempt is under way any more.
 _ENDED = frozenset(Finding) - {Finding.UNKNOWN}
 # ... and after which it is as if it had never been made.
-_HARMLESS = frozenset({Finding.NOT_SENT, Finding.REFUSED})
+HARMLESS = frozenset({Finding.NOT_SENT, Finding.REFUSED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Try:
         if self.closed_at is None:
             return True
         sent = self.sent_at is not None or self.maybe_sent
-        return sent and not self.answers & _HARMLESS
+        return sent and not self.answers & HARMLESS
 
     @property
     def sent_from(self) -> datetime:

@@ -9,15 +9,29 @@ from fulfilment.models import Case, CaseAction, CaseReason, Fulfilment
 
 log = logging.getLogger(__name__)
 
+# What is not named here is about the outcome itself, and a person must see it first.
+_GRAVITY = {
+    CaseReason.OPENED_BY_AGENT: 0,
+    CaseReason.DEADLINE: 1,
+    CaseReason.PENDING_TOO_LONG: 1,
+    CaseReason.NOT_FOUND: 2,
+    CaseReason.CANNOT_ASK: 2,
+    CaseReason.CRASHES: 2,
+}
+_GRAVEST = 3
+
 
 def open_case(row: Fulfilment, *, reason: CaseReason, actor: str, note: str = "") -> Case:
-    """The open case of `row`, opened now if there is none. Under the row's lock."""
+    """The open case of `row`, opened now if there is none. Under the row's lock.
+
+    What an open case does not know yet is written to it, and a graver reason becomes its reason.
+    """
     case = current(row)
     if case is not None:
-        return case
+        return _add(case, reason=reason, actor=actor, note=note)
     at = store.now()
     case = Case.objects.create(fulfilment=row, reason=reason, opened_at=at, opened_by=actor)
-    write(case, CaseAction.Action.OPENED, actor=actor, note=note)
+    write(case, CaseAction.Action.OPENED, actor=actor, note=_words(reason, note))
     log.warning(
         "case opened",
         extra={"action": "case_opened", "reference": row.reference, "reason": reason.value},
@@ -63,3 +77,30 @@ def write(
         note=note,
         acted_at=store.now(),
     )
+
+
+def _add(case: Case, *, reason: CaseReason, actor: str, note: str) -> Case:
+    """The checks go on and find the same again and again: each thing is written once."""
+    words = _words(reason, note)
+    if words and not case.actions.filter(note=words).exists():
+        write(case, CaseAction.Action.NOTED, actor=actor, note=words)
+    if _gravity(reason) > _gravity(CaseReason(case.reason)):
+        case.reason = reason
+        case.version += 1
+        case.save(update_fields=["reason", "version"])
+        log.warning(
+            "case is graver",
+            extra={"action": "case_raised", "case": case.pk, "reason": reason.value},
+        )
+    return case
+
+
+def _words(reason: CaseReason, note: str) -> str:
+    """What the record says of it; the actor says already that an agent opened it."""
+    if reason is CaseReason.OPENED_BY_AGENT:
+        return note
+    return f"{reason.label}: {note}" if note else str(reason.label)
+
+
+def _gravity(reason: CaseReason) -> int:
+    return _GRAVITY.get(reason, _GRAVEST)

@@ -7,14 +7,14 @@ from itertools import takewhile
 
 from django.db import transaction
 
-from fulfilment import starts, transitions
+from fulfilment import starts, store, transitions
 from fulfilment.conf import conf
 from fulfilment.models import Fulfilment
 from fulfilment.reconcile import policy, schedule
 from fulfilment.reconcile.evidence import Finding, Source
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import Pace, Requeue
-from fulfilment.states import State
+from fulfilment.states import OPEN, State
 
 
 def first_check_at(situation: Situation) -> datetime:
@@ -61,6 +61,16 @@ def requeue(row: Fulfilment, verdict: Requeue, *, actor: str, at: datetime) -> F
     if verdict.pace is Pace.NOW:
         transaction.on_commit(partial(starts.hint, moved.pk), robust=True)
     return moved
+
+
+def postpone(fulfilment_id: int) -> None:
+    """Let a row that cannot be worked on now wait behind the others, longer each time."""
+    row = Fulfilment.objects.get(pk=fulfilment_id)
+    refusals = row.refusals + 1
+    pause = _pause(Pace.BACK_OFF, refusals=refusals, position=row.checks)
+    # Where somebody moved it meanwhile, its next check is not ours to set.
+    same = Fulfilment.objects.filter(pk=row.pk, version=row.version, state__in=OPEN)
+    same.update(next_check_at=store.now() + pause, refusals=refusals)
 
 
 def _pause(pace: Pace, *, refusals: int, position: int) -> timedelta:

@@ -1,6 +1,7 @@
 """Bytes that are not an order: a 4xx that says why, nothing stored, nothing moved. Never a 5xx."""
 
 import json
+from uuid import uuid4
 
 import pytest
 
@@ -87,3 +88,13 @@ def test_a_body_the_wrong_way_twice_says_it_twice(ada: Account) -> None:
     answer = Phone(ada).pay(body)
     assert sorted(answer.json()["errors"]) == ["amount", "currency", "toAccount"]
     assert all(len(sentences) == 1 for sentences in answer.json()["errors"].values())
+
+
+@pytest.mark.parametrize("kind", ["*/*", "application/*"])
+def test_a_wildcard_is_no_content_type_and_stores_nothing(
+    ada: Account, bola: Account, kind: str
+) -> None:
+    key = str(uuid4())
+    refused = Phone(ada).pay(key=key, content_type=kind)
+    assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media_type")
+    assert Phone(ada).pay(key=key).status_code == 201, "a refused request kept the key"

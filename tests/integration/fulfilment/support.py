@@ -173,6 +173,18 @@ def held(row: Fulfilment, *, sent: bool, lease_over: bool = True) -> Attempt:
     return Attempt.objects.get(pk=attempt.pk)
 
 
+def unreadable(row: Fulfilment) -> None:
+    """Evidence in a word that only a newer version knows: whoever judges the row raises."""
+    Evidence.objects.create(
+        fulfilment=row,
+        source="sweep",
+        finding="unheard_of",
+        conclusive=False,
+        recorded_at=store.now(),
+        actor="version:next",
+    )
+
+
 def due(row: Fulfilment) -> None:
     """Let the next check of the row be due now."""
     Fulfilment.objects.filter(pk=row.pk).update(next_check_at=store.now())

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from fulfilment import store, transitions
+from fulfilment import rounds, store, transitions
 from fulfilment.connectors.base import Dedupe, Done
 from fulfilment.dispatch import attempt, poll, sweep
 from fulfilment.dispatch.claim import claim
@@ -14,7 +14,7 @@ from fulfilment.reconcile import lookups
 from fulfilment.reconcile.evidence import Finding, Source, Statement
 from fulfilment.reconcile.record import record
 from fulfilment.states import State
-from tests.integration.fulfilment.support import due, held, now, path, start
+from tests.integration.fulfilment.support import due, held, now, path, start, unreadable
 
 pytestmark = pytest.mark.django_db
 
@@ -146,6 +146,17 @@ def test_no_row_is_sent_after_the_provider_forgot_its_reference(provider) -> Non
     assert now(row).state == "needs_reconciliation"
 
 
+def test_a_row_that_cannot_be_claimed_does_not_keep_the_others(provider, settings) -> None:
+    settings.FULFILMENT["BATCH"] = 1
+    bad, good = start(), start()
+    unreadable(bad)
+    rounds.dispatch_round()
+    assert now(bad).next_check_at > store.now()
+    rounds.dispatch_round()
+    assert now(good).state == "fulfilled", "the row that fails was the first again"
+    assert provider.sends == [good.reference]
+
+
 def test_the_poller_finds_what_no_worker_heard_of() -> None:
     row, later = start(), start()
     Fulfilment.objects.filter(pk=later.pk).update(next_check_at=store.now() + timedelta(hours=1))
@@ -200,11 +211,13 @@ class TestSweep:
         assert books.told == {"fulfilled": 1}
 
     def test_one_row_that_fails_does_not_keep_the_others(self, settings) -> None:
-        bad, good = start(connector="other"), start()
+        settings.FULFILMENT["BATCH"] = 1
+        bad, good = start(), start()
+        unreadable(bad)
         held(bad, sent=True)
         held(good, sent=True)
-        del settings.FULFILMENT["CONNECTORS"]["other"]
-        assert sweep.sweep() == 1
+        assert sweep.sweep() == 0
+        assert sweep.sweep() == 1, "the row that fails was the first again"
         assert now(good).state == "needs_reconciliation"
 
     def test_a_row_that_waits_an_hour_gets_a_case_and_keeps_being_tried(

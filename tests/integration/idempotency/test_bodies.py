@@ -1,5 +1,6 @@
 """Bodies of every kind, taken before any parser (scenarios 31-33; cases C027-C040)."""
 
+import json
 from io import BytesIO
 from typing import Any
 
@@ -145,7 +146,7 @@ def test_a_request_above_the_cap_is_refused(
     assert (stage_.calls, rows()) == (0, [])
 
 
-def chunked(body: bytes, key: str) -> Any:
+def chunked(body: bytes, key: str, *, wire: Any = None) -> Any:
     """As gunicorn hands over a chunked body: no length, and an input that ends by itself."""
     request = RequestFactory().generic(
         "POST",
@@ -154,8 +155,8 @@ def chunked(body: bytes, key: str) -> Any:
         content_type=JSON,
         headers={"Idempotency-Key": key, "X-User": str(ADA), "Transfer-Encoding": "chunked"},
     )
-    del request.META["CONTENT_LENGTH"]
-    request.META["wsgi.input"] = BytesIO(body)
+    request.META.pop("CONTENT_LENGTH", None)
+    request.META["wsgi.input"] = wire or BytesIO(body)
     return views.Required.as_view()(request)
 
 
@@ -169,3 +170,42 @@ def test_a_chunked_body_is_read_and_never_taken_for_an_empty_one(
     assert again.content == first.content
     assert chunked(b'{"amount": 2}', key).status_code == 422
     assert chunked(b'{"amount": 1}' + b" " * 100, key).status_code == 413
+
+
+class Torn:
+    """A server's input that fails in the server's own way."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def read(self, *size: int) -> bytes:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError(), ValueError("no chunk size")], ids=repr)
+def test_a_chunked_body_that_breaks_is_refused_and_stores_nothing(
+    stage_: Stage, key: str, error: Exception
+) -> None:
+    stage_.act = keeps
+    refused = chunked(b"", key, wire=Torn(error))
+    assert (refused.status_code, json.loads(refused.content)["code"]) == (400, "body_invalid")
+    assert (stage_.calls, rows()) == (0, [])
+
+
+@pytest.mark.parametrize("kind", [JSON, "text/plain", "multipart/form-data; boundary=b"])
+def test_a_body_shorter_than_its_length_is_refused_and_stores_nothing(
+    stage_: Stage, key: str, kind: str
+) -> None:
+    stage_.act = keeps
+    body = form("b", b"1")[0] if kind.startswith("multipart") else b"{}"
+    request = RequestFactory().generic(
+        "POST",
+        "/required/",
+        body,
+        content_type=kind,
+        headers={"Idempotency-Key": key, "X-User": str(ADA)},
+    )
+    request.META["CONTENT_LENGTH"] = str(len(body) + 1)
+    refused = views.Required.as_view()(request)
+    assert (refused.status_code, json.loads(refused.content)["code"]) == (400, "body_invalid")
+    assert (stage_.calls, rows()) == (0, [])

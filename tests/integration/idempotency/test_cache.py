@@ -1,5 +1,6 @@
 """Redis never decides: down, slow, flushed or lying, the answers are the same (34; C053-C055)."""
 
+import pickle
 import socket
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.cache import caches
+from django.http import HttpResponse
 from rest_framework.response import Response
 
 from idempotency import Answer, Refusal, cache, complete, timeline
@@ -147,18 +149,82 @@ def test_an_answer_of_a_lost_timeline_is_never_read(
     monkeypatch.setattr(timeline, "_known", {})
     name = cached()[0]
     assert name.startswith("idem:0000000F:")
-    caches["default"].set(name, b"poison")
+    caches["default"].set(name, "poison")
     assert ada.send(key).json() == {"n": 1}
 
 
-@pytest.mark.parametrize("garbage", [b"", b"[]\n", b"not json\n", "text", None, {"a": 1}])
+HEAD = '["{key}","{print}",201,[["X","a\\r\\nSet-Cookie: b"]]]'
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "",
+        "[]\n",
+        "not json\n",
+        "text",
+        None,
+        7,
+        {"a": 1},
+        "[" * 10_000,
+        HEAD + "\n",
+        HEAD + "\n\u20ac",
+    ],
+    ids=lambda garbage: repr(garbage)[:20],
+)
 def test_garbage_in_the_cache_is_no_answer(
     ada: Phone, stage_: Stage, key: str, garbage: Any
 ) -> None:
     stage_.act = pay
     first = ada.send(key)
+    _, fingerprint, _ = cache._unpacked(caches["default"].get(cached()[0]))
+    if isinstance(garbage, str):
+        garbage = garbage.replace("{key}", key).replace("{print}", fingerprint)
     caches["default"].set(cached()[0], garbage)
     assert ada.send(key).content == first.content
+
+
+def serialized(settings: Any, by: str) -> None:
+    """The same cache with another way to write its entries."""
+    options = {"OPTIONS": {"SERIALIZER": f"django_redis.serializers.{by}"}}
+    settings.CACHES = {"default": settings.CACHES["default"] | options}
+
+
+@pytest.mark.parametrize("by", ["json.JSONSerializer", "pickle.PickleSerializer"])
+def test_every_byte_survives_in_every_serializer(
+    ada: Phone, stage_: Stage, key: str, settings: Any, by: str, django_assert_num_queries: Any
+) -> None:
+    serialized(settings, by)
+    stage_.act = lambda request: HttpResponse(bytes(range(256)), content_type="image/png")
+    first = ada.send(key)
+    with django_assert_num_queries(0):
+        again = ada.send(key)
+    assert (again.content, again.headers["Content-Type"]) == (first.content, "image/png")
+
+
+class Bomb:
+    """What somebody who can write to Redis leaves there."""
+
+    went_off = False
+
+    def __reduce__(self) -> Any:
+        return setattr, (Bomb, "went_off", True)
+
+
+@pytest.mark.parametrize("left", [pickle.dumps(Bomb()), b"\xff\xfe", b"{"], ids=repr)
+def test_bytes_that_somebody_left_in_redis_run_nothing_and_are_written_over(
+    ada: Phone, stage_: Stage, key: str, settings: Any, left: bytes, django_assert_num_queries: Any
+) -> None:
+    serialized(settings, "json.JSONSerializer")
+    stage_.act = pay
+    first = ada.send(key)
+    redis = caches["default"].client.get_client(write=True)
+    redis.set(str(caches["default"].client.make_key(cached()[0])), left)
+    assert ada.send(key).content == first.content
+    assert not Bomb.went_off, "a cached answer ran code"
+    assert cache._asleep_until < time.monotonic(), "one bad entry switched the whole cache off"
+    with django_assert_num_queries(0):
+        assert ada.send(key).content == first.content
 
 
 def test_keys_of_every_length_and_look_have_a_place(ada: Phone, stage_: Stage) -> None:

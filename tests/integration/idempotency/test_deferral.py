@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from rest_framework.response import Response
 
 from idempotency import AlreadyApplied, Answer, Progress, complete
@@ -48,6 +48,21 @@ def test_a_deferred_key_waits_for_whoever_learns_the_outcome(
     assert complete(ADA, key, Answer(400, (), b"no")) is False, "a final answer was overwritten"
     assert complete(ADA, "unknown", answer) is False
     assert (ada.send(key).content, stage_.calls) == (answer.body, 1)
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed")], ids=repr)
+def test_an_open_key_stays_a_409_when_its_operation_cannot_be_described(
+    ada: Phone, stage_: Stage, key: str, error: Exception
+) -> None:
+    def tell(request: Any, record: Any) -> Progress:
+        raise error
+
+    stage_.act = lambda request: request.idempotency.defer(Response(status=202))
+    stage_.progress = tell
+    ada.send(key)
+    meanwhile = ada.send(key)
+    assert (meanwhile.status_code, meanwhile.json()["code"]) == (409, "in_progress")
+    assert meanwhile.headers["Retry-After"] == "1"
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,30 @@ def found(settings: Any, **mine: Any) -> list[str]:
     return [str(message.id) for message in checks.check_settings()]
 
 
+JSON = "django_redis.serializers.json.JSONSerializer"
+REDIS = "django.core.cache.backends.redis.RedisCache"
+DJANGO_REDIS = "django_redis.cache.RedisCache"
+
+
+@pytest.mark.parametrize(
+    ("backend", "options", "warned"),
+    [
+        (DJANGO_REDIS, {}, True),
+        (DJANGO_REDIS, {"SERIALIZER": "django_redis.serializers.pickle.PickleSerializer"}, True),
+        (DJANGO_REDIS, {"SERIALIZER": JSON}, False),
+        (REDIS, {}, True),
+        (REDIS, {"serializer": "django.core.cache.backends.redis.RedisSerializer"}, True),
+        (REDIS, {"serializer": "project.caches.Plain"}, False),
+        ("django.core.cache.backends.locmem.LocMemCache", {}, False),
+    ],
+)
+def test_a_redis_cache_that_unpickles_is_warned_of(
+    settings: Any, backend: str, options: dict[str, str], warned: bool
+) -> None:
+    settings.CACHES = {"answers": {"BACKEND": backend, "LOCATION": "x", "OPTIONS": options}}
+    assert found(settings, CACHE="answers") == (["idempotency.W002"] if warned else [])
+
+
 def test_a_good_configuration_passes(settings: Any) -> None:
     assert found(settings, CACHE="default") == []
     assert found(settings) == []

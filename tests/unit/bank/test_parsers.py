@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 
+from idempotency.errors import BodyInvalid
+from idempotency.fingerprint import canonical
 from ledgerline.parsers import StrictJSONParser
 
 
@@ -53,6 +55,10 @@ def test_a_body_without_one_clear_meaning_is_refused_with_a_sentence(
     with pytest.raises(ParseError) as refusal:
         read(body)
     assert sentence in str(refusal.value.detail)
+    if "digits" not in sentence and "exponent" not in sentence:  # these limits are the API's own
+        with pytest.raises(BodyInvalid) as first:
+            canonical(body)
+        assert str(first.value) == str(refusal.value.detail), "the same fault in two wordings"
 
 
 def test_sixty_four_levels_are_read() -> None:
@@ -68,3 +74,15 @@ def test_another_charset_is_an_unsupported_media_type(charset: str) -> None:
 @pytest.mark.parametrize("charset", ["utf-8", "UTF-8", '"utf-8"'])
 def test_utf_8_may_be_named(charset: str) -> None:
     assert read(b'{"a":1}', f"application/json; charset={charset}") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "kind", ["*/*", "application/*", "application/x+json", "*/json; charset=utf-8"]
+)
+def test_only_json_by_its_name_is_json(kind: str) -> None:
+    with pytest.raises(UnsupportedMediaType):
+        read(b"{}", kind)
+
+
+def test_the_name_is_read_in_any_case() -> None:
+    assert read(b"{}", "Application/JSON ; charset=utf-8") == {}

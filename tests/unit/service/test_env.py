@@ -71,12 +71,53 @@ def test_another_database_than_postgresql_is_refused(monkeypatch: pytest.MonkeyP
         env.database("X", "")
 
 
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("postgresql://u:secret@db:54x2/a", "X is no URL: its host or port cannot be read."),
+        ("postgresql://u:secret@db:99999/a", "X is no URL: its host or port cannot be read."),
+        ("postgresql://u:secret@[::1/a", "X is no URL: its host or port cannot be read."),
+        (
+            "postgresql://u:secret@db",
+            "X names no database; it must end in one, such as /ledgerline.",
+        ),
+        ("postgresql://u:secret@db/?sslmode=require", "X names no database; it must end in one"),
+        (
+            "postgresql://u:secret@db/a?nonsense=1",
+            "an option that PostgreSQL does not know: 'nonsense'",
+        ),
+        (
+            "postgresql://u:secret@db/a?nonsense",
+            "an option that PostgreSQL does not know: 'nonsense'",
+        ),
+    ],
+)
+def test_a_database_url_with_a_mistake_is_one_sentence_without_its_password(
+    url: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("X", url)
+    with pytest.raises(env.BadSetting) as refused:
+        env.database("X", "")
+    assert says in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_database_url_may_name_its_parts_among_the_options(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("X", "postgresql:///?host=/run/pg&port=5433&user=u&password=p&dbname=a")
+    found = env.database("X", "")
+    parts = ("HOST", "PORT", "USER", "PASSWORD", "NAME", "OPTIONS")
+    assert [found[part] for part in parts] == ["/run/pg", "5433", "u", "p", "a", {}]
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
         ("FULFILMENT_LEASE", "soon", "FULFILMENT_LEASE is 'soon'; it must be a number of seconds."),
         ("DATABASE_URL", "mysql://x", "DATABASE_URL must be a postgresql:// URL"),
+        ("DATABASE_URL", "postgresql://db:x/a", "DATABASE_URL is no URL"),
     ],
 )
 def test_a_bad_setting_ends_a_command_with_one_sentence(name: str, value: str, says: str) -> None:

@@ -9,19 +9,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fulfilment.errors import FulfilmentError, NotAllowed, Stale, VerdictRefused
+    from fulfilment.errors import (
+        FulfilmentError,
+        NotAllowed,
+        NotCancellable,
+        Stale,
+        VerdictRefused,
+    )
     from fulfilment.handlers import Handlers, register
+    from fulfilment.reconcile.cancellations import cancel
     from fulfilment.starts import start
     from fulfilment.states import State, reference_of
 
 _HOME = {
     "start": "starts",
+    "cancel": "reconcile.cancellations",
     "register": "handlers",
     "Handlers": "handlers",
     "State": "states",
     "reference_of": "states",
     "FulfilmentError": "errors",
     "NotAllowed": "errors",
+    "NotCancellable": "errors",
     "Stale": "errors",
     "VerdictRefused": "errors",
 }
@@ -30,9 +39,11 @@ __all__ = [
     "FulfilmentError",
     "Handlers",
     "NotAllowed",
+    "NotCancellable",
     "Stale",
     "State",
     "VerdictRefused",
+    "cancel",
     "reference_of",
     "register",
     "start",

@@ -21,6 +21,7 @@ class Handlers:
     on_fulfilled: Handler
     on_failed: Handler
     on_reversed: Handler
+    on_cancelled: Callable[[Fulfilment], None] | None = None  # nothing was sent: no evidence
 
 
 _registered: dict[str, Handlers] = {}

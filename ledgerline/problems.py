@@ -3,9 +3,11 @@
 The contract's own problems live in `idempotency.problems`, the bank's in `ledgerline.bank.errors`.
 """
 
+import logging
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.views import defaults
 from rest_framework import exceptions
@@ -15,6 +17,8 @@ from rest_framework.views import exception_handler as drf_exception_handler
 from idempotency import Refusal, Transient, problem
 from idempotency.problems import ProblemKind, register
 from idempotency.responses import http_response
+
+log = logging.getLogger(__name__)
 
 register(
     ProblemKind(
@@ -120,6 +124,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     """DRF's hook: the problem for this exception, or None for what is a bug."""
     if isinstance(error, (Refusal, Transient)):
         return http_response(error.answer())
+    if isinstance(error, (OperationalError, InterfaceError)):
+        return _unavailable(error)
     plain = drf_exception_handler(error, context)
     code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
     if plain is None or code is None:
@@ -127,6 +133,12 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     return http_response(
         problem(code, detail=_detail(error), headers=_kept(plain), **_members(error))
     )
+
+
+def _unavailable(error: Exception) -> HttpResponse:
+    """A lock that is not free, a database that is not there: nothing happened, try again."""
+    log.warning("database does not answer", extra={"action": "unavailable"}, exc_info=error)
+    return http_response(Transient().answer())
 
 
 def _detail(error: Exception) -> str | None:

@@ -55,6 +55,7 @@ class Fulfilment(models.Model):
             ("resolve_fulfilled", "Can decide that an effect happened"),
             ("resolve_failed", "Can decide that an effect did not happen"),
             ("ask_provider", "Can ask the provider now"),
+            ("cancel_pending", "Can cancel what was never sent"),
         ]
         constraints = [
             models.UniqueConstraint(

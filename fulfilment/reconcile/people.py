@@ -12,6 +12,7 @@ RESOLVE = {
     "failed": "fulfilment.resolve_failed",
 }
 ASK = "fulfilment.ask_provider"
+CANCEL = "fulfilment.cancel_pending"
 
 
 def may(user: Any, permission: str) -> bool:

@@ -105,6 +105,21 @@ class TransferCancelled(BankRefusal):
     what_to_do = "Send the order again with a new key if it is still wanted."
 
 
+NOT_CANCELLABLE = ProblemKind(
+    code="not_cancellable",
+    title="This transfer cannot be cancelled.",
+    status=409,
+    retry="never",
+    safe_new_key=False,
+    meaning="Only what was never sent to the other bank can be taken back. Nothing was changed.",
+    what_to_do="Ask the address in `Location` what became of the transfer, and act on that.",
+)
+
+
+class NotCancellable(Exception):
+    """The transfer was sent, or is decided: there is nothing left to take back."""
+
+
 class BooksRefused(Exception):
     """The books do not allow this step; it is a mistake of the program, not of the customer."""
 
@@ -127,6 +142,7 @@ REFUSALS: tuple[type[BankRefusal], ...] = (
     TransferCancelled,
 )
 
+register(NOT_CANCELLABLE)
 for _refusal in REFUSALS:
     register(
         ProblemKind(

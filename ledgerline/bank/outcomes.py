@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def register() -> None:
     """Called once, when the app is ready."""
     handlers = fulfilments.Handlers(
-        on_fulfilled=on_fulfilled, on_failed=on_failed, on_reversed=on_reversed
+        on_fulfilled=on_fulfilled,
+        on_failed=on_failed,
+        on_reversed=on_reversed,
+        on_cancelled=on_cancelled,
     )
     fulfilments.register(transfers.KIND, handlers)
 
@@ -43,6 +46,14 @@ def on_failed(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
     """The payee did not get the money: release the hold, tell the phone `transfer_failed`."""
     transfer = _locked(fulfilment)
     _decide(transfer, state=Transfer.State.FAILED)
+    holds.release(transfer)
+    _tell(transfer)
+
+
+def on_cancelled(fulfilment: "Fulfilment") -> None:
+    """Nothing was ever sent: release the hold, tell the phone `transfer_cancelled`."""
+    transfer = _locked(fulfilment)
+    _decide(transfer, state=Transfer.State.CANCELLED)
     holds.release(transfer)
     _tell(transfer)
 

@@ -68,6 +68,23 @@ def make(order: Order, *, claim: Claimed) -> Transfer:
     return _on_us(order, sender=sender, claim=claim)
 
 
+def cancel(transfer: Transfer, *, actor: str) -> Transfer:
+    """Take the order back, if nothing of it was ever sent; again, it changes nothing.
+
+    Returns the transfer as it is then. Raises `NotCancellable`.
+    """
+    if transfer.state == Transfer.State.CANCELLED:
+        return transfer
+    if not transfer.to_bank:  # between accounts of ours, it is paid when it is made
+        raise errors.NotCancellable
+    try:
+        payment = payment_id(transfer.reference)
+        fulfilment.cancel(payment, actor=actor, reason="the customer cancelled it")
+    except fulfilment.NotCancellable as error:
+        raise errors.NotCancellable from error
+    return Transfer.objects.select_related("from_account").get(pk=transfer.pk)
+
+
 def payment_id(reference: str) -> str:
     """The name of a transfer's payment: the same key gives the provider the same reference."""
     return f"transfer:{reference}"

@@ -122,10 +122,11 @@ class Books:
             on_fulfilled=self._tell("fulfilled"),
             on_failed=self._tell("failed"),
             on_reversed=self._tell("reversed"),
+            on_cancelled=lambda row: self._tell("cancelled")(row, None),
         )
 
-    def _tell(self, outcome: str) -> Callable[[Fulfilment, Evidence], None]:
-        def handler(row: Fulfilment, evidence: Evidence) -> None:
+    def _tell(self, outcome: str) -> Callable[[Fulfilment, Evidence | None], None]:
+        def handler(row: Fulfilment, evidence: Evidence | None) -> None:
             if self.refuses is not None:
                 raise self.refuses
             self.told[outcome] += 1

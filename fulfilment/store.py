@@ -40,13 +40,14 @@ RETURNING id
 """
 
 # The look-up that is due longest, taken out of the other workers' sight for as long as asking may
-# last. One at a time: the last of a batch would be due again before its turn.
+# last. One at a time: the last of a batch would be due again before its turn. `=` and not IN: a
+# plan may run the sub-select of IN once for every row, and each time it takes another one.
 TAKE_DUE_LOOKUP = """
 UPDATE fulfilment SET next_check_at = clock_timestamp() + %(meanwhile)s
- WHERE id IN (SELECT id FROM fulfilment
-               WHERE state = 'needs_reconciliation' AND next_check_at <= clock_timestamp()
-                 AND connector <> ALL(%(without)s)
-               ORDER BY next_check_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+ WHERE id = (SELECT id FROM fulfilment
+              WHERE state = 'needs_reconciliation' AND next_check_at <= clock_timestamp()
+                AND connector <> ALL(%(without)s)
+              ORDER BY next_check_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """
 

@@ -40,11 +40,11 @@ def decisions(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
 def ask(dossier: Dossier, access: Access) -> Outcome:
     """The harmless one: a look-up now."""
     provider = words.provider(dossier.fulfilment.connector)
-    then = (
-        f"If {provider} says done or not done, this settles by itself and the app is told."
-        if dossier.state.is_open
-        else f"If {provider} contradicts our verdict, the verdict stands and a case is opened."
-    )
+    then = f"If {provider} contradicts our verdict, the verdict stands and a case is opened."
+    if dossier.state.is_open:
+        then = f"If {provider} says done or not done, this settles by itself and the app is told."
+    elif dossier.state == State.FULFILLED:
+        then = f"If {provider} gave the money back, the customer gets it at once. {then}"
     name = dossier.fulfilment.reference
     consequences = (f"We ask {provider} about {name}, at once. It moves no money.", then)
     blocked = tuple(_not_askable(dossier, access))

@@ -10,9 +10,32 @@ from fulfilment.errors import HandlerFailed
 from fulfilment.handlers import Handler, handlers_of
 from fulfilment.models import Attempt, Evidence, Fulfilment
 from fulfilment.reconcile import casebook
+from fulfilment.reconcile.verdicts import Fail, Fulfil, Reverse
 from fulfilment.states import State
 
 T = TypeVar("T")
+
+
+_STATE = {Fulfil: State.FULFILLED, Reverse: State.REVERSED, Fail: State.FAILED}
+
+
+def apply(
+    row: Fulfilment,
+    verdict: Fulfil | Reverse | Fail,
+    *,
+    actor: str,
+    attempt: Attempt | None = None,
+) -> Fulfilment:
+    """Settle as the rules have judged, on the evidence that they name. Raises as `settle`.
+
+    What was done and is known to have been given back is posted, and then reversed.
+    """
+    evidence = row.evidence.get(pk=verdict.fact)
+    to, reason = _STATE[type(verdict)], verdict.reason
+    row = settle(row, to=to, reason=reason, evidence=evidence, actor=actor, attempt=attempt)
+    if isinstance(verdict, Fulfil) and verdict.then is not None:
+        return apply(row, verdict.then, actor=actor)
+    return row
 
 
 def settle(
@@ -60,7 +83,8 @@ def told(tell: Callable[[], T]) -> T:
 
 def _handler(row: Fulfilment, *, to: State) -> Handler:
     handlers = handlers_of(row.kind)
-    return handlers.on_fulfilled if to is State.FULFILLED else handlers.on_failed
+    by_state = {State.FULFILLED: handlers.on_fulfilled, State.REVERSED: handlers.on_reversed}
+    return by_state.get(to, handlers.on_failed)
 
 
 def _why(error: Exception) -> str:

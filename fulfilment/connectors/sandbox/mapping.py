@@ -15,6 +15,7 @@ from fulfilment.connectors.base import (
     NotFound,
     Outcome,
     Refused,
+    Reversed,
     Unknown,
 )
 from fulfilment.connectors.http import Reply
@@ -46,18 +47,26 @@ def looked_up(reply: Reply, *, reference: str) -> LookUp:
 
 
 def _done(reply: Reply, payment: _Members) -> Done:
+    return Done(**_booked(reply, payment))
+
+
+def _reversed(reply: Reply, payment: _Members) -> Reversed:
+    return Reversed(**_booked(reply, payment))
+
+
+def _booked(reply: Reply, payment: _Members) -> dict[str, Any]:
     recipient = payment.get("recipient")
     if not isinstance(recipient, dict):
         raise _Odd("the recipient is missing")
     bank, account = _text(recipient, "bank", 16), _text(recipient, "account", 34)
-    return Done(
-        amount=_amount(payment),
-        currency=_text(payment, "currency", 3),
-        provider_id=_text(payment, "id", 128),
-        status=payment["status"],
-        body=reply.body,
-        recipient=f"{bank} {account}",
-    )
+    return {
+        "amount": _amount(payment),
+        "currency": _text(payment, "currency", 3),
+        "provider_id": _text(payment, "id", 128),
+        "status": payment["status"],
+        "body": reply.body,
+        "recipient": f"{bank} {account}",
+    }
 
 
 def _declined(reply: Reply, payment: _Members) -> Declined:
@@ -82,6 +91,7 @@ def _not_found(reply: Reply, _: _Members) -> NotFound:
 _SENT: Mapping[tuple[int, str], Callable[[Reply, _Members], Outcome]] = {
     (201, "succeeded"): _done,
     (200, "succeeded"): _done,  # booked by an earlier attempt, replayed: the same payment
+    (200, "reversed"): _reversed,  # booked by an earlier attempt, and given back since
     (402, "failed"): _declined,  # 4xx, but the payment is booked as failed, so it is final
     # Documented as "nothing was begun". A request the provider cannot read is our bug: it goes to
     # a person by age, and no customer is told that the payment failed.
@@ -95,6 +105,7 @@ _SENT: Mapping[tuple[int, str], Callable[[Reply, _Members], Outcome]] = {
 
 _LOOKED_UP: Mapping[tuple[int, str], Callable[[Reply, _Members], LookUp]] = {
     (200, "succeeded"): _done,
+    (200, "reversed"): _reversed,
     (200, "failed"): _declined,
     # With the word only: a wrong address answers 404 as well (`no_such_endpoint`).
     (404, "not_found"): _not_found,

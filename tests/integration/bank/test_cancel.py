@@ -6,15 +6,11 @@ from uuid import uuid4
 import pytest
 from django.db import connection, connections
 
-from fulfilment import store, transitions
-from fulfilment.models import Attempt, Fulfilment
-from fulfilment.states import State
 from ledgerline.bank import outcomes
 from ledgerline.bank.models import Account, Hold, Transfer
 from tests.integration.bank.conftest import on_hand
-from tests.integration.bank.phone import B0, Phone
-
-EXTERNAL = B0 | {"toBank": "058", "toAccount": "2233445566"}
+from tests.integration.bank.outside import EXTERNAL, row_of, sent
+from tests.integration.bank.phone import Phone
 
 pytestmark = pytest.mark.django_db
 
@@ -22,25 +18,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def key() -> str:
     return str(uuid4())
-
-
-def row_of(transfer_id: str) -> Fulfilment:
-    reference = Transfer.objects.get(pk=transfer_id).reference
-    return Fulfilment.objects.get(payment_id=f"transfer:{reference}")
-
-
-def sent(row: Fulfilment) -> None:
-    """A worker has it and may be calling."""
-    at = store.now()
-    gone = Attempt.objects.create(
-        fulfilment=row,
-        number=1,
-        token=uuid4(),
-        claimed_at=at,
-        lease_until=at.replace(year=at.year + 1),
-    )
-    transitions.move(row, to=State.DISPATCHING, actor="w", reason="t", next_check_at=at)
-    Attempt.objects.filter(pk=gone.pk).update(sent_at=at)
 
 
 def test_nothing_was_sent_so_the_money_is_free_and_the_phone_is_told(ada: Account, key) -> None:
@@ -69,7 +46,7 @@ def test_cancelling_again_succeeds_and_restamps_nothing(ada: Account) -> None:
 def test_what_was_sent_is_refused_with_what_to_do_next(ada: Account, key) -> None:
     phone = Phone(ada)
     location = phone.pay(EXTERNAL, key=key)["Location"]
-    sent(row_of(location.rsplit("/", 1)[1]))
+    sent(row_of(location))
     answer = phone.post(f"{location}/cancel")
     body = answer.json()
     assert (answer.status_code, body["code"], body["retry"]) == (409, "not_cancellable", "never")
@@ -91,9 +68,7 @@ def test_what_was_sent_is_refused_with_what_to_do_next(ada: Account, key) -> Non
 def test_what_is_decided_says_so(ada: Account, outcome, advice: str) -> None:
     phone = Phone(ada)
     location = phone.pay(EXTERNAL)["Location"]
-    row = row_of(location.rsplit("/", 1)[1])
-    sent(row)
-    outcome(row, None)
+    outcome(sent(row_of(location)), None)
     answer = phone.post(f"{location}/cancel")
     assert (answer.status_code, answer.json()["code"]) == (409, "not_cancellable")
     assert advice in answer.json()["detail"]

@@ -25,9 +25,13 @@ from fulfilment.connectors.base import (
     NotSent,
     Outcome,
     Refused,
+    Reversed,
     Unknown,
 )
 from fulfilment.models import Attempt, Evidence, Fulfilment
+from fulfilment.reconcile import resolve
+from fulfilment.reconcile.evidence import HAPPENED, Finding, Source, Statement
+from fulfilment.reconcile.record import record
 from fulfilment.states import State
 
 PROMISES = Capabilities(
@@ -44,6 +48,7 @@ class Provider:
         self.books: dict[str, int] = {}
         self.sends: list[str] = []
         self.questions: list[str] = []
+        self.given_back: set[str] = set()
         self.will: deque[str | Callable[[Instruction], Outcome]] = deque()
         self.can_be_asked = True
         self.capabilities = PROMISES
@@ -81,7 +86,12 @@ class Provider:
         self.questions.append(reference)
         if not self.can_be_asked:
             return NoInformation(reason="HTTP 503")
+        if reference in self.given_back:
+            return Reversed(amount=self.books[reference], currency="NGN", status="reversed")
         return self.done(reference) if reference in self.books else NotFound(body=b"{}")
+
+    def give_back(self, reference: str) -> None:
+        self.given_back.add(reference)
 
     def done(self, reference: str) -> Done:
         return Done(
@@ -116,6 +126,7 @@ class Books:
     def __init__(self) -> None:
         self.told: Counter[str] = Counter()
         self.refuses: Exception | None = None
+        self.refuses_outcome = ""  # one only, with a ValueError
 
     def handlers(self) -> fulfilment.Handlers:
         return fulfilment.Handlers(
@@ -129,6 +140,8 @@ class Books:
         def handler(row: Fulfilment, evidence: Evidence | None) -> None:
             if self.refuses is not None:
                 raise self.refuses
+            if outcome == self.refuses_outcome:
+                raise ValueError(outcome)
             self.told[outcome] += 1
 
         return handler
@@ -172,6 +185,16 @@ def held(row: Fulfilment, *, sent: bool, lease_over: bool = True) -> Attempt:
         attempt=attempt,
     )
     return Attempt.objects.get(pk=attempt.pk)
+
+
+def event(row: Fulfilment, finding: Finding, **said: Any) -> Evidence:
+    """The provider reports it by an event, which is recorded and judged as the inbox does it."""
+    happened = finding in HAPPENED
+    known = {"amount": row.amount, "currency": row.currency} if happened else {}
+    statement = Statement(finding=finding, **(known | said))
+    evidence = record(row, statement, source=Source.WEBHOOK, actor="provider:memory")
+    resolve.resolve(row.pk, news=[evidence.pk])
+    return evidence
 
 
 def due(row: Fulfilment) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idempotency.claims import Claim
-    from idempotency.completion import complete
+    from idempotency.completion import complete, correct
     from idempotency.contract import Answer, Progress, Record
     from idempotency.decorators import idempotent
     from idempotency.errors import AlreadyApplied, Refusal, Transient
@@ -25,6 +25,7 @@ __all__ = [
     "Refusal",
     "Transient",
     "complete",
+    "correct",
     "idempotent",
     "problem",
     "reference_of",
@@ -40,6 +41,7 @@ _HOMES = {
     "Refusal": "errors",
     "Transient": "errors",
     "complete": "completion",
+    "correct": "completion",
     "idempotent": "decorators",
     "problem": "problems",
     "reference_of": "key",

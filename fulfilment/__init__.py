@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         Stale,
         VerdictRefused,
     )
-    from fulfilment.handlers import Handlers, register
+    from fulfilment.handlers import Corrected, Corrections, Handlers, register
     from fulfilment.reconcile.cancellations import cancel
     from fulfilment.starts import start
     from fulfilment.states import State, reference_of
@@ -26,6 +26,8 @@ _HOME = {
     "cancel": "reconcile.cancellations",
     "register": "handlers",
     "Handlers": "handlers",
+    "Corrected": "handlers",
+    "Corrections": "handlers",
     "State": "states",
     "reference_of": "states",
     "FulfilmentError": "errors",
@@ -36,6 +38,8 @@ _HOME = {
 }
 
 __all__ = [
+    "Corrected",
+    "Corrections",
     "FulfilmentError",
     "Handlers",
     "NotAllowed",

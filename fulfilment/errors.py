@@ -53,6 +53,12 @@ class VerdictRefused(FulfilmentError):
         super().__init__(reason)
 
 
+class NoCase(FulfilmentError):
+    """It is decided and no case is open. Open a case first, if there is something to look at."""
+
+    code = "no_case"
+
+
 class NotCancellable(FulfilmentError):
     """Only what was never sent can be cancelled: this may have reached the provider."""
 

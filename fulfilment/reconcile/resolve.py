@@ -14,7 +14,7 @@ from django.db import transaction
 from fulfilment import store, transitions
 from fulfilment.errors import HandlerFailed
 from fulfilment.models import Attempt, CaseReason, Fulfilment
-from fulfilment.reconcile import aftermath, books, casebook, policy, timing
+from fulfilment.reconcile import aftermath, books, casebook, policy, proposals, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import (
@@ -47,7 +47,9 @@ def resolve(fulfilment_id: int, *, news: Iterable[int] = (), asked: bool = False
             row = store.lock(fulfilment_id)
             if row.attempts.filter(closed_at__isnull=True).exists():
                 return row
-            return _apply(row, actor=RESOLVER, news=news, asked=asked)
+            row = _apply(row, actor=RESOLVER, news=news, asked=asked)
+            proposals.refresh(row, news=news)
+            return row
     except HandlerFailed as error:
         with transaction.atomic():
             return set_aside(store.lock(fulfilment_id), actor=RESOLVER, why=error)
@@ -75,7 +77,9 @@ def leave_dispatching(
             if row is None or attempt is None:
                 return None
             row.refresh_from_db()
-            return _apply(row, actor=actor, attempt=attempt, news=news)
+            row = _apply(row, actor=actor, attempt=attempt, news=news)
+            proposals.refresh(row, news=news)
+            return row
     except HandlerFailed as error:
         with transaction.atomic():
             row = store.lock(fulfilment_id)

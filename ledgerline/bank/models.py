@@ -161,6 +161,7 @@ class Posting(models.Model):
         CAPTURE = "capture", "held money paid out"
         REVERSAL = "reversal", "money given back"
         CORRECTION = "correction", "correction"
+        PAID_TWICE = "paid_twice", "paid out a second time"
 
     kind = models.CharField(max_length=10, choices=Kind)
     transfer = models.ForeignKey(

@@ -127,6 +127,8 @@ class Books:
         self.told: Counter[str] = Counter()
         self.refuses: Exception | None = None
         self.refuses_outcome = ""  # one only, with a ValueError
+        self.twin = ""
+        self.corrected = fulfilment.Corrected(note="taken from the customer")
 
     def handlers(self) -> fulfilment.Handlers:
         return fulfilment.Handlers(
@@ -134,6 +136,11 @@ class Books:
             on_failed=self._tell("failed"),
             on_reversed=self._tell("reversed"),
             on_cancelled=lambda row: self._tell("cancelled")(row, None),
+            corrections=fulfilment.Corrections(
+                twin=lambda row: self.twin,
+                on_corrected=lambda row, said: self._tell("corrected")(row, said) or self.corrected,
+                on_paid_twice=lambda row, said: self._tell("twice")(row, said) or "in suspense",
+            ),
         )
 
     def _tell(self, outcome: str) -> Callable[[Fulfilment, Evidence | None], None]:

@@ -9,8 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fulfilment.errors import FulfilmentError, NotAllowed, Stale, VerdictRefused
-    from fulfilment.handlers import Handlers, register
+    from fulfilment.errors import (
+        FulfilmentError,
+        NotAllowed,
+        NotCancellable,
+        Stale,
+        VerdictRefused,
+    )
+    from fulfilment.handlers import Corrected, Corrections, Handlers, register
+    from fulfilment.reconcile.cancellations import cancel
     from fulfilment.starts import start
     from fulfilment.states import State, reference_of
     from fulfilment.webhooks.errors import EventRefused
@@ -19,12 +26,16 @@ if TYPE_CHECKING:
 
 _HOME = {
     "start": "starts",
+    "cancel": "reconcile.cancellations",
     "register": "handlers",
     "Handlers": "handlers",
+    "Corrected": "handlers",
+    "Corrections": "handlers",
     "State": "states",
     "reference_of": "states",
     "FulfilmentError": "errors",
     "NotAllowed": "errors",
+    "NotCancellable": "errors",
     "Stale": "errors",
     "VerdictRefused": "errors",
     "Event": "webhooks.event",
@@ -33,14 +44,18 @@ _HOME = {
 }
 
 __all__ = [
+    "Corrected",
+    "Corrections",
     "Event",
     "EventRefused",
     "FulfilmentError",
     "Handlers",
     "NotAllowed",
+    "NotCancellable",
     "Stale",
     "State",
     "VerdictRefused",
+    "cancel",
     "reference_of",
     "register",
     "route",

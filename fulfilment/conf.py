@@ -24,6 +24,9 @@ class Conf:
     jitter: float = 0.2  # of each distance, so that an outage's rows do not return as one wave
     case_deadline: timedelta = timedelta(hours=24)  # or 80 % of the dedupe window, if sooner
     pending_deadline: timedelta = timedelta(hours=1)  # then a person hears of a waiting row
+    # Amounts in minor units above which a verdict by hand needs a second person, per currency; a
+    # currency that is not named needs none.
+    second_person_above: Mapping[str, int] = field(default_factory=dict)
     backoff_first: timedelta = timedelta(seconds=5)  # after a refused connection, doubling
     backoff_last: timedelta = timedelta(minutes=10)
     crashes: int = 5  # before anything was sent; then the row stops killing workers

@@ -53,6 +53,29 @@ class VerdictRefused(FulfilmentError):
         super().__init__(reason)
 
 
+class NoCase(FulfilmentError):
+    """It is decided and no case is open. Open a case first, if there is something to look at."""
+
+    code = "no_case"
+
+
+class NotCancellable(FulfilmentError):
+    """Only what was never sent can be cancelled: this may have reached the provider."""
+
+    code = "not_cancellable"
+
+    def __init__(self, *, state: str = ""):
+        self.state = state
+        super().__init__()
+
+    def __str__(self) -> str:
+        if not self.state:
+            return "There is no payment on record to cancel."
+        if self.state == "pending":
+            return "It was sent before and may have arrived, so it cannot be cancelled any more."
+        return f"It is “{self.state.replace('_', ' ')}”: only what was never sent can be cancelled."
+
+
 class UnknownKind(FulfilmentError):
     """Nobody registered handlers for this kind, so its outcome could reach no books."""
 

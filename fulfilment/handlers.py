@@ -11,6 +11,26 @@ Handler: TypeAlias = Callable[[Fulfilment, Evidence], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """What a correction did to the project's books."""
+
+    note: str  # for the case: what was taken from where, what the client was told
+    unsettled: bool = False  # something is left for a person to see to; a case of its own says so
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrections:
+    """How a kind takes late truth: given up, and it happened all the same. Rules as `Handlers`.
+
+    A fact is never refused: what does not fit where it belongs goes where it can be found again.
+    """
+
+    twin: Callable[[Fulfilment], str]  # a later payment for the same thing that lives, in words
+    on_corrected: Callable[[Fulfilment, Evidence], Corrected]
+    on_paid_twice: Callable[[Fulfilment, Evidence], str]  # there is a twin; returns a note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Handlers:
     """Run in the transaction of the verdict: the database only, no network, no waiting.
 
@@ -21,6 +41,8 @@ class Handlers:
     on_fulfilled: Handler
     on_failed: Handler
     on_reversed: Handler
+    on_cancelled: Callable[[Fulfilment], None] | None = None  # nothing was sent: no evidence
+    corrections: Corrections | None = None  # without them late truth stays a case
 
 
 _registered: dict[str, Handlers] = {}

@@ -46,13 +46,14 @@ TRY_ALONE = "SELECT pg_try_advisory_lock(hashtextextended(%(name)s, 0))"
 NO_MORE_ALONE = "SELECT pg_advisory_unlock(hashtextextended(%(name)s, 0))"
 
 # The look-up that is due longest, taken out of the other workers' sight for as long as asking may
-# last. One at a time: the last of a batch would be due again before its turn.
+# last. One at a time: the last of a batch would be due again before its turn. `=` and not IN: a
+# plan may run the sub-select of IN once for every row, and each time it takes another one.
 TAKE_DUE_LOOKUP = """
 UPDATE fulfilment SET next_check_at = clock_timestamp() + %(meanwhile)s
- WHERE id IN (SELECT id FROM fulfilment
-               WHERE state = 'needs_reconciliation' AND next_check_at <= clock_timestamp()
-                 AND connector <> ALL(%(without)s)
-               ORDER BY next_check_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+ WHERE id = (SELECT id FROM fulfilment
+              WHERE state = 'needs_reconciliation' AND next_check_at <= clock_timestamp()
+                AND connector <> ALL(%(without)s)
+              ORDER BY next_check_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
 RETURNING id
 """
 
@@ -94,6 +95,12 @@ def now() -> datetime:
 def lock(fulfilment_id: int) -> Fulfilment:
     """The row, locked until the transaction ends. Always before any row that hangs on it."""
     return Fulfilment.objects.select_for_update(no_key=True).get(pk=fulfilment_id)
+
+
+def lock_payment(payment_id: str) -> Fulfilment | None:
+    """The payment's newest row, locked until the transaction ends; None where there is none."""
+    rows = Fulfilment.objects.select_for_update(no_key=True).filter(payment_id=payment_id)
+    return rows.order_by("-generation").first()
 
 
 def lock_unless_taken(fulfilment_id: int, **conditions: Any) -> Fulfilment | None:

@@ -4,7 +4,7 @@ import logging
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from fulfilment import store
 from fulfilment.errors import Stale
@@ -23,13 +23,15 @@ def move(
     next_check_at: datetime | None = None,
     attempt: Attempt | None = None,
     evidence: Evidence | None = None,
+    only_if: Q | None = None,
     **counters: int,
 ) -> Fulfilment | None:
     """Move the row from the state and version in which `fulfilment` was read.
 
     Returns the row as it is now, or None where another worker got there first: an ordinary
     branch, after which what the caller learnt is evidence to keep. `next_check_at` is due exactly
-    for open states. `counters` are the row's own (`checks`, `refusals`, `failed_starts`).
+    for open states. `counters` are the row's own (`checks`, `refusals`, `failed_starts`);
+    `only_if` joins the compare-and-set, so that what it asks cannot change in between.
     A move that the machine does not have raises `IntegrityError` (the trigger).
     """
     if to.is_open == (next_check_at is None):
@@ -39,7 +41,7 @@ def move(
         read = Fulfilment.objects.filter(
             pk=fulfilment.pk, state=fulfilment.state, version=fulfilment.version
         )
-        moved = read.update(
+        moved = read.filter(only_if or Q()).update(
             state=to,
             version=F("version") + 1,
             reason=reason[:255],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idempotency.claims import Claim
-    from idempotency.completion import complete
+    from idempotency.completion import complete, correct
     from idempotency.contract import Answer, Progress, Record
     from idempotency.decorators import idempotent
     from idempotency.errors import (
@@ -42,6 +42,7 @@ __all__ = [
     "Transient",
     "Unknown",
     "complete",
+    "correct",
     "idempotent",
     "problem",
     "reference_of",
@@ -65,6 +66,7 @@ _HOMES = {
     "Transient": "errors",
     "Unknown": "recovery",
     "complete": "completion",
+    "correct": "completion",
     "idempotent": "decorators",
     "problem": "problems",
     "reference_of": "key",

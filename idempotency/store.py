@@ -71,6 +71,14 @@ SETTLE_LEASED = SETTLE + " AND claim_token = %(token)s"
 # Give a deferred key its final answer. What is leased, held or final is somebody else's to decide.
 COMPLETE = SETTLE + " AND locked_until IS NULL AND held_at IS NULL"
 
+# Replace a stored refusal by the success that it turned out to be.
+CORRECT = """
+UPDATE idempotency_keys
+   SET status = %(status)s, response_code = %(code)s, response_headers = %(headers)s,
+       response_body = %(body)s, completed_at = clock_timestamp()
+ WHERE user_id = %(scope)s AND key = %(key)s AND status = 'failed'
+"""
+
 # The request that the finished key belongs to, for the cache.
 RETURNING = " RETURNING request_hash"
 
@@ -140,6 +148,11 @@ def settle(
 def complete(scope: UUID, key: str, answer: Answer, *, using: str | None = None) -> str | None:
     """Store the answer of a deferred key: its fingerprint, or None if the key is not deferred."""
     return _finish(COMPLETE, scope, key, answer, using)
+
+
+def correct(scope: UUID, key: str, answer: Answer, *, using: str | None = None) -> str | None:
+    """Replace the refusal of a failed key: its fingerprint, or None if the key is not failed."""
+    return _finish(CORRECT, scope, key, answer, using)
 
 
 def alias(using: str | None) -> str:

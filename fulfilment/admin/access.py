@@ -10,6 +10,7 @@ TITLES = {
     people.RESOLVE["fulfilled"]: "Can decide that an effect happened",
     people.RESOLVE["failed"]: "Can decide that an effect did not happen",
     people.ASK: "Can ask the provider now",
+    people.CANCEL: "Can cancel what was never sent",
 }
 
 
@@ -20,7 +21,8 @@ class Access:
     resolve_fulfilled: str
     resolve_failed: str
     ask: str
-    work: str  # open, take, release, note: whoever may do any of the three above
+    cancel: str
+    work: str  # open, take, release, note: whoever may do any of the above
 
 
 def access_of(user: Any) -> Access:
@@ -31,6 +33,7 @@ def access_of(user: Any) -> Access:
         resolve_fulfilled=missing[people.RESOLVE["fulfilled"]],
         resolve_failed=missing[people.RESOLVE["failed"]],
         ask=missing[people.ASK],
+        cancel=missing[people.CANCEL],
         work="" if any(granted.values()) else "You may look at cases but not work on them.",
     )
 

@@ -22,7 +22,7 @@ from fulfilment.admin import (
 )
 from fulfilment.admin.detail import DetailAdmin
 from fulfilment.admin.dossier import Dossier
-from fulfilment.admin.forms import NoteForm, resolve_form
+from fulfilment.admin.forms import NoteForm, form_of
 from fulfilment.admin.resolve import STEPS, Step
 from fulfilment.admin.times import clock
 from fulfilment.errors import FulfilmentError
@@ -120,19 +120,19 @@ class ReconciliationAdmin(DetailAdmin):
 
     def additions(self, request: HttpRequest, record: Dossier, **more: Any) -> dict[str, Any]:
         """The buttons, each with its consequences or with why it cannot be pressed."""
-        may = access.access_of(request.user)
+        may, f = access.access_of(request.user), record.fulfilment
         forms = more.get("forms", {})
         return {
             "works_cases": True,
-            "urls": {name: self.address_of(record.fulfilment, name) for name in STEPS},
+            "urls": {name: self.address_of(f, name) for name in STEPS},
             "ask": outcomes.ask(record, may),
-            "verdicts": [
-                (outcome, resolve_form(record, outcome.name, forms.get("resolve")))
-                for outcome in outcomes.verdicts(record, may)
+            "decisions": [
+                (outcome, form_of(outcome, record, forms), self.address_of(f, outcome.step))
+                for outcome in outcomes.decisions(record, may)
             ],
             "case_sentence": work.sentence(record),
             "steps": [
-                (step, self.address_of(record.fulfilment, step.name))
+                (step, self.address_of(f, step.name))
                 for step in work.steps(record, may, name=request.user.get_username())
             ],
             "note": work.note(record, may),

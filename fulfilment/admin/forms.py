@@ -1,10 +1,12 @@
 """What staff fill in. The services check everything again; a form only asks politely."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 
 from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.outcomes import Outcome
 
 VERDICTS = (("fulfilled", "paid out"), ("failed", "not paid out"))
 
@@ -33,6 +35,23 @@ class ResolveForm(forms.Form):
         self.label_suffix = ""
 
 
+class CancelForm(forms.Form):
+    """Why, in words. `version` names the state of the row that the person was looking at."""
+
+    version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    note = forms.CharField(
+        label="Why is it cancelled?",
+        max_length=2000,
+        help_text="Who asked for it, and when. The customer may want to know.",
+        widget=forms.Textarea(attrs={"rows": 2}),
+        error_messages={"required": "Say why it is cancelled."},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
+
+
 class NoteForm(forms.Form):
     """A note for whoever looks next."""
 
@@ -48,11 +67,18 @@ class NoteForm(forms.Form):
         self.label_suffix = ""
 
 
-def resolve_form(dossier: Dossier, verdict: str, posted: Any = None) -> ResolveForm | None:
-    """The form under one verdict's button: what was posted for it, or a fresh one."""
-    if not verdict:
+def form_of(
+    outcome: Outcome, dossier: Dossier, posted: Mapping[str, forms.Form]
+) -> forms.Form | None:
+    """The form under an outcome's button: what was posted for it, or a fresh one."""
+    build = _FORMS.get(outcome.step)
+    if build is None or not outcome.name:
         return None
-    if isinstance(posted, ResolveForm) and posted.data.get("verdict") == verdict:
-        return ResolveForm(posted.data, auto_id=f"{verdict}_%s")
-    known = {"verdict": verdict, "version": dossier.fulfilment.version}
-    return ResolveForm(initial=known, auto_id=f"{verdict}_%s")
+    given, auto_id = posted.get(outcome.step), f"{outcome.name}_%s"
+    if given is not None and given.data.get("verdict", outcome.name) == outcome.name:
+        return build(given.data, auto_id=auto_id)
+    known = {"verdict": outcome.name, "version": dossier.fulfilment.version}
+    return build(initial=known, auto_id=auto_id)
+
+
+_FORMS: Mapping[str, type[forms.Form]] = {"resolve": ResolveForm, "cancel": CancelForm}

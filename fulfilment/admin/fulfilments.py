@@ -11,7 +11,6 @@ from fulfilment.admin.detail import DetailAdmin
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.filters import CaseFilter, StateFilter
 from fulfilment.models import Fulfilment
-from fulfilment.states import State
 
 HEAD = {"title": "Payments in every state", "is_nav_sidebar_enabled": False}
 
@@ -36,8 +35,8 @@ class FulfilmentAdmin(DetailAdmin):
         return super().changelist_view(request, HEAD)
 
     def additions(self, request: HttpRequest, record: Dossier, **more: Any) -> dict[str, Any]:
-        """Where to go on with a row that waits for a verdict."""
-        if record.state != State.NEEDS_RECONCILIATION:
+        """Where to go on with a row that waits for something or has a case."""
+        if not record.state.is_open and record.open_case is None:
             return {}
         if not request.user.has_perm("fulfilment.view_reconciliation"):
             return {}

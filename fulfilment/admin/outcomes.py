@@ -1,4 +1,4 @@
-"""What a person may do with a case. A forbidden action stays on the page and says why."""
+"""What a person may do with a payment. A forbidden action stays on the page and says why."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,31 +17,49 @@ from fulfilment.states import State
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A button, what pressing it does, and why it cannot be pressed (empty: it can)."""
+    """A button, what pressing it does, and why it cannot be pressed (empty: it can).
+
+    `name` is the verdict or the step; `step` is the address that the button posts to.
+    """
 
     name: str
     label: str
     consequences: tuple[str, ...]
     blocked: tuple[str | SafeString, ...]
     tone: str = ""
+    step: str = "resolve"
 
 
-def verdicts(dossier: Dossier, access: Access) -> tuple[Outcome, Outcome, Outcome]:
-    """Paid out, not paid out, and the one that is never given by hand."""
+def decisions(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
+    """What can be decided of a payment in its state, and what only seems so."""
+    if dossier.state in (State.PENDING, State.DISPATCHING):
+        return (_cancel(dossier, access),)
     return (_paid_out(dossier, access), _not_paid_out(dossier, access), _send_again(dossier))
 
 
 def ask(dossier: Dossier, access: Access) -> Outcome:
     """The harmless one: a look-up now."""
     provider = words.provider(dossier.fulfilment.connector)
-    then = (
-        f"If {provider} says done or not done, this settles by itself and the app is told."
-        if dossier.state.is_open
-        else f"If {provider} contradicts our verdict, the verdict stands and a case is opened."
-    )
+    then = f"If {provider} contradicts our verdict, the verdict stands and a case is opened."
+    if dossier.state.is_open:
+        then = f"If {provider} says done or not done, this settles by itself and the app is told."
+    elif dossier.state == State.FULFILLED:
+        then = f"If {provider} gave the money back, the customer gets it at once. {then}"
     name = dossier.fulfilment.reference
     consequences = (f"We ask {provider} about {name}, at once. It moves no money.", then)
-    return Outcome("ask", f"Ask {provider} now", consequences, tuple(_not_askable(dossier, access)))
+    blocked = tuple(_not_askable(dossier, access))
+    return Outcome("ask", f"Ask {provider} now", consequences, blocked, step="ask")
+
+
+def _cancel(dossier: Dossier, access: Access) -> Outcome:
+    provider = words.provider(dossier.fulfilment.connector)
+    consequences = (
+        f"It is never sent to {provider}.",
+        f"The {_sum(dossier)} that we hold for it is the customer's to spend again.",
+        "The app will be told: cancelled, and that it may try again. It cannot be undone.",
+    )
+    blocked = tuple(_not_cancellable(dossier, access))
+    return Outcome("cancel", "Cancel it", consequences, blocked, "not-done", step="cancel")
 
 
 def _paid_out(dossier: Dossier, access: Access) -> Outcome:
@@ -87,6 +105,16 @@ def _undecidable(dossier: Dossier, missing: str) -> Iterator[str]:
         yield f"It is “{state}”, so there is no verdict to give by hand."
     if missing:
         yield missing
+
+
+def _not_cancellable(dossier: Dossier, access: Access) -> Iterator[str]:
+    provider = words.provider(dossier.fulfilment.connector)
+    if dossier.state == State.DISPATCHING:
+        yield f"It is being sent to {provider} at this moment."
+    elif dossier.sent:
+        yield f"It was sent before and may have reached {provider}. Only what never left is cancelled."
+    if access.cancel:
+        yield access.cancel
 
 
 def _not_askable(dossier: Dossier, access: Access) -> Iterator[str]:

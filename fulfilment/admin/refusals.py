@@ -60,7 +60,7 @@ def sentence(dossier: Dossier, error: Exception) -> SafeString:
 
 def incomplete(step: str, form: forms.Form) -> SafeString:
     """Something is missing; the way to it."""
-    place = "-".join(part for part in (step, form.data.get("verdict", "")) if part)
+    place = "note" if step == "note" else f"form-{form.data.get('verdict', step)}"
     return format_html(
         'Not done: something is missing. <a href="#{}">Complete the form</a>; what you typed is in it.',
         place,

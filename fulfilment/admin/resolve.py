@@ -10,9 +10,9 @@ from django.db import transaction
 
 from fulfilment import store, transitions
 from fulfilment.admin import words
-from fulfilment.admin.forms import NoteForm, ResolveForm
+from fulfilment.admin.forms import CancelForm, NoteForm, ResolveForm
 from fulfilment.models import Case, CaseAction, Fulfilment
-from fulfilment.reconcile import cases, lookups, people
+from fulfilment.reconcile import cancellations, cases, lookups, people
 
 # The same words again from the same person within this time are a second click.
 SECOND_CLICK = timedelta(minutes=5)
@@ -30,6 +30,11 @@ class Step:
 def _resolve(fulfilment: Fulfilment, *, actor: Any, **given: Any) -> str:
     row = cases.resolve(fulfilment.pk, actor=actor, **given)
     return f"Done: it is marked as {words.badge(row.state).text.lower()}, and the app is told."
+
+
+def _cancel(fulfilment: Fulfilment, *, actor: Any, note: str, version: int) -> str:
+    cancellations.cancel_by_hand(fulfilment, actor=actor, note=note, version=version)
+    return "It is cancelled: nothing was sent, and the app is told."
 
 
 def _ask(fulfilment: Fulfilment, *, actor: Any) -> str:
@@ -87,6 +92,7 @@ STEPS = {
     step.name: step
     for step in (
         Step("resolve", ResolveForm, _resolve),
+        Step("cancel", CancelForm, _cancel),
         Step("ask", forms.Form, _ask),
         Step("open", forms.Form, _open),
         Step("take", forms.Form, _take),

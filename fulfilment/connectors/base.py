@@ -71,6 +71,18 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reversed:
+    """The provider says it happened and was given back later. Conclusive, if the amount is ours."""
+
+    amount: int | None
+    currency: str
+    provider_id: str = ""
+    status: str = ""
+    body: bytes = b""
+    recipient: str = ""  # masked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotSent:
     """Proof that nothing left us: the connection was never made."""
 
@@ -119,8 +131,8 @@ class NoInformation:
     body: bytes = b""
 
 
-Outcome: TypeAlias = Done | Declined | NotSent | Refused | Accepted | Unknown
-LookUp: TypeAlias = Done | Declined | Accepted | NotFound | NoInformation
+Outcome: TypeAlias = Done | Reversed | Declined | NotSent | Refused | Accepted | Unknown
+LookUp: TypeAlias = Done | Reversed | Declined | Accepted | NotFound | NoInformation
 
 
 class Connector(Protocol):

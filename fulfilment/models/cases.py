@@ -41,10 +41,16 @@ class CaseAction(models.Model):
 
     class Action(models.TextChoices):
         OPENED = "opened", "opened"
+        TAKEN = "taken", "took the case"
+        RELEASED = "released", "gave the case back"
         ASKED = "asked", "asked the provider"
         PROPOSED = "proposed", "proposed a verdict"
         APPROVED = "approved", "approved a verdict"
+        WITHDRAWN = "withdrawn", "withdrew a proposal"
         RESOLVED = "resolved", "gave the verdict"
+        CONFIRMED = "confirmed", "gave the verdict that the provider gave too"
+        CORRECTED = "corrected", "corrected the verdict"
+        UPHELD = "upheld", "left the verdict as it is"
         NOTED = "noted", "left a note"
         VOIDED = "voided", "voided by evidence"
         CLOSED = "closed", "closed"

@@ -55,6 +55,8 @@ class Fulfilment(models.Model):
             ("resolve_fulfilled", "Can decide that an effect happened"),
             ("resolve_failed", "Can decide that an effect did not happen"),
             ("ask_provider", "Can ask the provider now"),
+            ("cancel_pending", "Can cancel what was never sent"),
+            ("correct_failed", "Can correct a verdict that turned out wrong"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -37,4 +37,6 @@ class CaseReason(models.TextChoices):
     CRASHES = "crashes", "five crashes before sending"
     PENDING_TOO_LONG = "pending_too_long", "waiting to be sent for too long"
     HANDLER_FAILED = "handler_failed", "the books could not take the outcome"
+    PAID_TWICE = "paid_twice", "it was paid twice"
+    SUSPENSE = "suspense", "part of a correction had to go to suspense"
     OPENED_BY_AGENT = "opened_by_agent", "opened by an agent"

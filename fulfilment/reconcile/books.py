@@ -1,13 +1,41 @@
 """A verdict and what it does to the project's own books: both, or neither."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from django.db import DatabaseError, OperationalError
 
 from fulfilment import transitions
 from fulfilment.errors import HandlerFailed
-from fulfilment.handlers import handlers_of
+from fulfilment.handlers import Handler, handlers_of
 from fulfilment.models import Attempt, Evidence, Fulfilment
 from fulfilment.reconcile import casebook
+from fulfilment.reconcile.verdicts import Fail, Fulfil, Reverse
 from fulfilment.states import State
+
+T = TypeVar("T")
+
+
+_STATE = {Fulfil: State.FULFILLED, Reverse: State.REVERSED, Fail: State.FAILED}
+
+
+def apply(
+    row: Fulfilment,
+    verdict: Fulfil | Reverse | Fail,
+    *,
+    actor: str,
+    attempt: Attempt | None = None,
+) -> Fulfilment:
+    """Settle as the rules have judged, on the evidence that they name. Raises as `settle`.
+
+    What was done and is known to have been given back is posted, and then reversed.
+    """
+    evidence = row.evidence.get(pk=verdict.fact)
+    to, reason = _STATE[type(verdict)], verdict.reason
+    row = settle(row, to=to, reason=reason, evidence=evidence, actor=actor, attempt=attempt)
+    if isinstance(verdict, Fulfil) and verdict.then is not None:
+        return apply(row, verdict.then, actor=actor)
+    return row
 
 
 def settle(
@@ -30,16 +58,33 @@ def settle(
     )
     if moved is None:
         raise transitions.stale(row.pk)
-    handlers = handlers_of(moved.kind)
-    handler = handlers.on_fulfilled if to is State.FULFILLED else handlers.on_failed
+    handler = _handler(moved, to=to)
+    told(lambda: handler(moved, evidence))
+    casebook.close_case(moved, actor=actor, note=reason)
+    return moved
+
+
+def tell_cancelled(row: Fulfilment) -> None:
+    """Tell the books that nothing was sent; for a kind that wants to know. Raises as `settle`."""
+    handler = handlers_of(row.kind).on_cancelled
+    if handler is not None:
+        told(lambda: handler(row))
+
+
+def told(tell: Callable[[], T]) -> T:
+    """What the books say to it; their refusal as `HandlerFailed`."""
     try:
-        handler(moved, evidence)
+        return tell()
     except OperationalError:
         raise
     except Exception as error:
         raise HandlerFailed(_why(error)) from error
-    casebook.close_case(moved, actor=actor, note=reason)
-    return moved
+
+
+def _handler(row: Fulfilment, *, to: State) -> Handler:
+    handlers = handlers_of(row.kind)
+    by_state = {State.FULFILLED: handlers.on_fulfilled, State.REVERSED: handlers.on_reversed}
+    return by_state.get(to, handlers.on_failed)
 
 
 def _why(error: Exception) -> str:

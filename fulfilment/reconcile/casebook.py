@@ -40,10 +40,12 @@ def open_case(row: Fulfilment, *, reason: CaseReason, actor: str, note: str = ""
 
 
 def close_case(row: Fulfilment, *, actor: str, note: str) -> None:
-    """Close the open case, if there is one: the row is settled."""
+    """Close the open case, if there is one: the row is settled, and no proposal is open any more."""
     case = current(row)
     if case is None:
         return
+    if proposal := standing(case):
+        write(case, CaseAction.Action.VOIDED, actor=actor, verdict=proposal.verdict, note=note)
     write(case, CaseAction.Action.CLOSED, actor=actor, note=note)
     Case.objects.filter(pk=case.pk, closed_at__isnull=True).update(
         closed_at=store.now(), closed_by=actor, version=F("version") + 1
@@ -56,6 +58,35 @@ def close_case(row: Fulfilment, *, actor: str, note: str) -> None:
 def current(row: Fulfilment) -> Case | None:
     """The open case of `row`."""
     return row.cases.filter(closed_at__isnull=True).first()
+
+
+def standing(case: Case) -> CaseAction | None:
+    """The proposal of a verdict that waits for a second person; None where none does."""
+    last = case.actions.filter(action__in=_PROPOSALS).order_by("-id").first()
+    return last if last is not None and last.action == CaseAction.Action.PROPOSED else None
+
+
+def file(row: Fulfilment, action: CaseAction.Action, *, actor: str, **said: str) -> None:
+    """Write what belongs to a settled row into its open or else its newest case, once.
+
+    Where there never was one, it is opened for this and closed again.
+    """
+    case = current(row) or row.cases.order_by("-id").first()
+    if case is not None:
+        if not case.actions.filter(action=action, actor=actor, **said).exists():
+            write(case, action, actor=actor, **said)
+        return
+    case = open_case(row, reason=CaseReason.OPENED_BY_AGENT, actor=actor)
+    write(case, action, actor=actor, **said)
+    close_case(row, actor=actor, note=row.reason)
+
+
+_PROPOSALS = (
+    CaseAction.Action.PROPOSED,
+    CaseAction.Action.APPROVED,
+    CaseAction.Action.WITHDRAWN,
+    CaseAction.Action.VOIDED,
+)
 
 
 def write(

@@ -2,34 +2,37 @@
 
 from collections.abc import Sequence
 
-from fulfilment.reconcile.evidence import Fact, Finding
+from fulfilment.reconcile.evidence import HAPPENED, Fact, Finding
 from fulfilment.states import State
 
 
 def among(facts: Sequence[Fact], amount: int, currency: str) -> str:
     """How the facts contradict one another or our own row; empty where they do not."""
-    done = [f for f in facts if f.conclusive and f.finding is Finding.DONE]
-    against = [f for f in facts if f.conclusive and f.finding is not Finding.DONE]
-    if done and against:
+    happened = [f for f in facts if f.conclusive and f.finding in HAPPENED]
+    if happened and any(f.conclusive and f.finding is Finding.NOT_DONE for f in facts):
         return "the provider says both done and not done"
-    if any(f.finding is Finding.REVERSED for f in against):
-        return "the provider says that it was given back"
-    if any((f.amount, f.currency) != (amount, currency) for f in done):
-        return "the provider says done, with another amount or currency"
-    if len({f.provider_id for f in done if f.provider_id}) > 1:
+    for fact in happened:
+        if (fact.amount, fact.currency) != (amount, currency):
+            return f"the provider says {_SAID[fact.finding]}, with another amount or currency"
+    # Only of what was done: a reversal may have a name of its own at the provider.
+    done = {f.provider_id for f in happened if f.finding is Finding.DONE and f.provider_id}
+    if len(done) > 1:
         return "the provider has two payments under our reference"
     return ""
+
+
+_SAID = {Finding.DONE: "done", Finding.REVERSED: "that it was given back"}
 
 
 def with_verdict(state: State, fact: Fact) -> str:
     """How a fact contradicts the verdict that was given; empty where it does not."""
     if not fact.conclusive:
         return ""
-    happened = state in {State.FULFILLED, State.REVERSED}
+    happened = state in {State.FULFILLED, State.REVERSED}  # what was given back was done before
     if fact.finding is Finding.DONE and not happened:
         return f"we say {state}, the provider says done"
     if fact.finding is Finding.NOT_DONE and happened:
         return f"we say {state}, the provider says not done"
-    if fact.finding is Finding.REVERSED and state is not State.REVERSED:
+    if fact.finding is Finding.REVERSED and not happened:
         return f"we say {state}, the provider says that it was given back"
     return ""

@@ -15,6 +15,7 @@ from fulfilment.connectors.base import (
     NotSent,
     Outcome,
     Refused,
+    Reversed,
     Unknown,
 )
 
@@ -42,6 +43,9 @@ class Finding(StrEnum):
     NOT_FOUND = "not_found"
     NO_INFORMATION = "no_information"
 
+
+# What says that the effect took place, whatever became of it afterwards.
+HAPPENED = frozenset({Finding.DONE, Finding.REVERSED})
 
 # What settles a fulfilment when a provider says it. Whether it *may* settle is the policy's.
 CONCLUSIVE = frozenset({Finding.DONE, Finding.NOT_DONE, Finding.REVERSED})
@@ -92,9 +96,9 @@ _FINDING = {
 def statement_of(answer: Outcome | LookUp) -> Statement:
     """Say what an answer to a call or a question states."""
     match answer:
-        case Done():
+        case Done() | Reversed():
             return Statement(
-                finding=Finding.DONE,
+                finding=Finding.DONE if isinstance(answer, Done) else Finding.REVERSED,
                 amount=answer.amount,
                 currency=answer.currency,
                 recipient=answer.recipient,

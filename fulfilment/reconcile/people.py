@@ -12,6 +12,9 @@ RESOLVE = {
     "failed": "fulfilment.resolve_failed",
 }
 ASK = "fulfilment.ask_provider"
+CANCEL = "fulfilment.cancel_pending"
+CORRECT = "fulfilment.correct_failed"
+_ANY = (*RESOLVE.values(), CORRECT, CANCEL, ASK)
 
 
 def may(user: Any, permission: str) -> bool:
@@ -36,7 +39,7 @@ def require(user: Any, permission: str) -> str:
 
 def require_any(user: Any) -> str:
     """For what every agent may do: take a case, leave a note."""
-    if not any(may(user, permission) for permission in (*RESOLVE.values(), ASK)):
+    if not any(may(user, permission) for permission in _ANY):
         raise NotAllowed(ASK)
     return name_of(user)
 

@@ -17,6 +17,7 @@ from fulfilment.reconcile.verdicts import (
     OpenCase,
     Pace,
     Requeue,
+    Reverse,
     Stand,
     Verdict,
     Wait,
@@ -30,8 +31,8 @@ def decide(situation: Situation) -> Verdict:
         return _after_the_verdict(situation)
     if clash := contradiction.among(situation.told, situation.amount, situation.currency):
         return Conflict(reason=clash)
-    if done := situation.said(Finding.DONE):
-        return Fulfil(reason=f"{_who(done)}: done", fact=done.id)
+    if happened := _happened(situation):
+        return happened
     if not_done := situation.said(Finding.NOT_DONE):
         return _not_done(situation, not_done)
     if not situation.unresolved:
@@ -57,6 +58,21 @@ def case_due_at(situation: Situation) -> datetime | None:
         # A person must still have time to decide while sending again is safe.
         patience = min(patience, window * 0.8)
     return min(t.sent_from for t in situation.unresolved) + patience
+
+
+def _happened(situation: Situation) -> Fulfil | None:
+    """Done, or given back, which was done before: posted first, and then reversed."""
+    done, back = situation.said(Finding.DONE), _given_back(situation)
+    if done is not None:
+        return Fulfil(reason=f"{_who(done)}: done", fact=done.id, then=back)
+    if back is not None:
+        return Fulfil(reason=f"{back.reason}, so it was done", fact=back.fact, then=back)
+    return None
+
+
+def _given_back(situation: Situation) -> Reverse | None:
+    fact = situation.said(Finding.REVERSED)
+    return None if fact is None else Reverse(reason=f"{_who(fact)}: given back", fact=fact.id)
 
 
 def _not_done(situation: Situation, fact: Fact) -> Verdict:
@@ -108,14 +124,16 @@ def _wait(situation: Situation, *, reason: str) -> Verdict:
 
 
 def _after_the_verdict(situation: Situation) -> Verdict:
-    """A later contradiction asks a person again; it never overwrites."""
+    """A reversal is a fact of its own. A contradiction asks a person again; it never overwrites."""
     news = [f for f in situation.told if f.id in situation.news or _unjudged(situation, f)]
     for fact in news:
         if clash := contradiction.with_verdict(situation.state, fact):
             return Conflict(reason=clash)
-    clash = contradiction.among(news, situation.amount, situation.currency)
-    if clash and situation.state is State.FULFILLED:
-        return Conflict(reason=clash)
+    if situation.state is State.FULFILLED:
+        if clash := contradiction.among(news, situation.amount, situation.currency):
+            return Conflict(reason=clash)
+        if back := _given_back(situation):
+            return back
     return Stand(reason="what was said agrees with the verdict")
 
 

@@ -1,6 +1,7 @@
 """Reads a row with all that hangs on it into the policy's own values."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from fulfilment import store
 from fulfilment.conf import conf
@@ -61,6 +62,12 @@ def try_of(attempt: Attempt, facts: Iterable[Fact]) -> Try:
         closed_at=attempt.closed_at,
         answers=own_answers(facts, attempt=attempt.number),
     )
+
+
+def fenced_from(attempt: Attempt) -> datetime | None:
+    """From when on nothing of this attempt can begin any more; None while it is open."""
+    facts = facts_of(attempt.fulfilment)
+    return try_of(attempt, facts).fenced_at(call=conf().total_deadline + conf().margin)
 
 
 def _fact(evidence: Evidence) -> Fact:

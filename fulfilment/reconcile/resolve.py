@@ -14,7 +14,7 @@ from django.db import transaction
 from fulfilment import store, transitions
 from fulfilment.errors import HandlerFailed
 from fulfilment.models import Attempt, CaseReason, Fulfilment
-from fulfilment.reconcile import books, casebook, policy, timing
+from fulfilment.reconcile import aftermath, books, casebook, policy, proposals, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import (
@@ -23,6 +23,7 @@ from fulfilment.reconcile.verdicts import (
     Fulfil,
     OpenCase,
     Requeue,
+    Reverse,
     Stand,
     Verdict,
     Wait,
@@ -46,7 +47,9 @@ def resolve(fulfilment_id: int, *, news: Iterable[int] = (), asked: bool = False
             row = store.lock(fulfilment_id)
             if row.attempts.filter(closed_at__isnull=True).exists():
                 return row
-            return _apply(row, actor=RESOLVER, news=news, asked=asked)
+            row = _apply(row, actor=RESOLVER, news=news, asked=asked)
+            proposals.refresh(row, news=news)
+            return row
     except HandlerFailed as error:
         with transaction.atomic():
             return set_aside(store.lock(fulfilment_id), actor=RESOLVER, why=error)
@@ -74,7 +77,9 @@ def leave_dispatching(
             if row is None or attempt is None:
                 return None
             row.refresh_from_db()
-            return _apply(row, actor=actor, attempt=attempt, news=news)
+            row = _apply(row, actor=actor, attempt=attempt, news=news)
+            proposals.refresh(row, news=news)
+            return row
     except HandlerFailed as error:
         with transaction.atomic():
             row = store.lock(fulfilment_id)
@@ -100,7 +105,7 @@ def set_aside(
         exc_info=why,
     )
     if not State(row.state).is_open:
-        return row
+        return aftermath.set_aside(row, actor=actor, why=why)
     row = _into_reconciliation(
         row, situation_of(row), actor=actor, reason=HandlerFailed.code, attempt=attempt
     )
@@ -119,7 +124,7 @@ def _apply(
     situation = situation_of(row, news=news)
     verdict = policy.decide(situation)
     if not situation.state.is_open:
-        return _reopen(row, verdict, actor=actor)
+        return aftermath.apply(row, verdict, actor=actor)
     if situation.state is State.PENDING and isinstance(verdict, Requeue | Wait | OpenCase):
         return row  # it already waits to be sent, and nothing was learnt that forbids it
     if not (situation.state is State.DISPATCHING and isinstance(verdict, Fulfil)):
@@ -139,12 +144,8 @@ def _carry_out(
     asked: bool,
 ) -> Fulfilment:
     match verdict:
-        case Fulfil(reason=reason, fact=fact) | Fail(reason=reason, fact=fact):
-            to = State.FULFILLED if isinstance(verdict, Fulfil) else State.FAILED
-            evidence = row.evidence.get(pk=fact)
-            return books.settle(
-                row, to=to, reason=reason, evidence=evidence, actor=actor, attempt=attempt
-            )
+        case Fulfil() | Reverse() | Fail():
+            return books.apply(row, verdict, actor=actor, attempt=attempt)
         case Requeue():
             return timing.requeue(row, verdict, actor=actor, at=situation.now)
         case Wait():
@@ -159,13 +160,6 @@ def _carry_out(
             return row
         case _:
             assert_never(verdict)
-
-
-def _reopen(row: Fulfilment, verdict: Verdict, *, actor: str) -> Fulfilment:
-    """A verdict stands until a person changes it; what contradicts it is theirs to see."""
-    if isinstance(verdict, Conflict):
-        casebook.open_case(row, reason=CaseReason.CONFLICT, actor=actor, note=verdict.reason)
-    return row
 
 
 def _into_reconciliation(

@@ -15,11 +15,20 @@ class Pace(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fulfil:
-    """It happened."""
+class Reverse:
+    """It happened and was given back later: a new posting, the first one stays."""
 
     reason: str
     fact: int  # the evidence that settles it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fulfil:
+    """It happened; `then` it was given back, if that is known already."""
+
+    reason: str
+    fact: int
+    then: Reverse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,4 +77,4 @@ class Stand:
     reason: str
 
 
-Verdict: TypeAlias = Fulfil | Fail | Requeue | Wait | OpenCase | Conflict | Stand
+Verdict: TypeAlias = Fulfil | Reverse | Fail | Requeue | Wait | OpenCase | Conflict | Stand

@@ -14,6 +14,21 @@ from ledgerline.bank.money import masked
 
 _LONGEST_WAIT = timedelta(seconds=60)
 
+# What to do about a transfer that cannot be cancelled.
+_INSTEAD = {
+    Transfer.State.PENDING: (
+        "It was sent and may have arrived. Ask for its outcome at Location: it will be fulfilled, "
+        "or it fails and the money is yours again."
+    ),
+    Transfer.State.FULFILLED: "It is paid. Ask the payee to send the money back.",
+    Transfer.State.FAILED: (
+        "It failed, and the money is yours again: there is nothing to cancel. "
+        "Send the order with a new key if it is still wanted."
+    ),
+    Transfer.State.REVERSED: "The money came back already: there is nothing to cancel.",
+    Transfer.State.CANCELLED: "It is cancelled.",
+}
+
 
 def final(transfer: Transfer) -> idempotency.Answer:
     """The final answer to the request that made this transfer.
@@ -45,6 +60,17 @@ def accepted(transfer: Transfer) -> idempotency.Answer:
         represent(transfer),
         location=location(transfer),
         retry_after=str(retry_after(transfer)),
+    )
+
+
+def not_cancellable(transfer: Transfer) -> idempotency.Answer:
+    """409: what stands in the way of cancelling, and what to do instead."""
+    return idempotency.problem(
+        errors.NOT_CANCELLABLE.code,
+        detail=_INSTEAD[Transfer.State(transfer.state)],
+        headers=(("Location", location(transfer)),),
+        transfer_id=str(transfer.pk),
+        state=str(transfer.state),
     )
 
 

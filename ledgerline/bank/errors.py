@@ -120,6 +120,21 @@ class PaymentMismatch(fulfilment.EventRefused):
     code = "payment_mismatch"
 
 
+NOT_CANCELLABLE = ProblemKind(
+    code="not_cancellable",
+    title="This transfer cannot be cancelled.",
+    status=409,
+    retry="never",
+    safe_new_key=False,
+    meaning="Only what was never sent to the other bank can be taken back. Nothing was changed.",
+    what_to_do="Ask the address in `Location` what became of the transfer, and act on that.",
+)
+
+
+class NotCancellable(Exception):
+    """The transfer was sent, or is decided: there is nothing left to take back."""
+
+
 class BooksRefused(Exception):
     """The books do not allow this step; it is a mistake of the program, not of the customer."""
 
@@ -143,6 +158,7 @@ REFUSALS: tuple[type[BankRefusal], ...] = (
     CheckoutDeclined,
 )
 
+register(NOT_CANCELLABLE)
 for _refusal in REFUSALS:
     register(
         ProblemKind(

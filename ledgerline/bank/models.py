@@ -168,6 +168,7 @@ class Posting(models.Model):
         CORRECTION = "correction", "correction"
         COLLECTION = "collection", "money that a provider collected for us"
         SALE = "sale", "what was paid for is delivered"
+        PAID_TWICE = "paid_twice", "paid out a second time"
 
     kind = models.CharField(max_length=10, choices=Kind)
     transfer = models.ForeignKey(

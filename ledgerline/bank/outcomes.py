@@ -5,13 +5,11 @@ Ledger, transfer and idempotency key move together: the phone's next retry gets 
 
 from typing import TYPE_CHECKING
 
-from django.db.models.functions import Now
-
 import fulfilment as fulfilments
 import idempotency
-from ledgerline.bank import accounts, answers, errors, holds, transfers
-from ledgerline.bank.models import Account, Posting, Transfer
-from ledgerline.bank.posting import Leg, post
+from ledgerline.bank import answers, corrections, errors, holds, transfers
+from ledgerline.bank.models import Posting, Transfer
+from ledgerline.bank.posting import undo
 
 if TYPE_CHECKING:
     from fulfilment.models import Evidence, Fulfilment
@@ -20,7 +18,11 @@ if TYPE_CHECKING:
 def register() -> None:
     """Called once, when the app is ready."""
     handlers = fulfilments.Handlers(
-        on_fulfilled=on_fulfilled, on_failed=on_failed, on_reversed=on_reversed
+        on_fulfilled=on_fulfilled,
+        on_failed=on_failed,
+        on_reversed=on_reversed,
+        on_cancelled=on_cancelled,
+        corrections=corrections.corrections(),
     )
     fulfilments.register(transfers.KIND, handlers)
 
@@ -47,21 +49,21 @@ def on_failed(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
     _tell(transfer)
 
 
+def on_cancelled(fulfilment: "Fulfilment") -> None:
+    """Nothing was ever sent: release the hold, tell the phone `transfer_cancelled`."""
+    transfer = _locked(fulfilment)
+    _decide(transfer, state=Transfer.State.CANCELLED)
+    holds.release(transfer)
+    _tell(transfer)
+
+
 def on_reversed(fulfilment: "Fulfilment", evidence: "Evidence") -> None:
     """The money came back: a new posting. The key keeps its answer, the resource tells the truth."""
     transfer = _locked(fulfilment)
-    moved = Transfer.objects.filter(pk=transfer.pk, state=Transfer.State.FULFILLED).update(
-        state=Transfer.State.REVERSED, reversed_at=Now()
-    )
-    _require(moved, transfer, Transfer.State.REVERSED)
-    settlement = accounts.internal(Account.Role.SETTLEMENT, currency=transfer.currency)
-    post(
-        Leg(settlement, -transfer.amount),
-        Leg(transfer.from_account, transfer.amount),
-        kind=Posting.Kind.REVERSAL,
-        transfer=transfer,
-        fact=True,
-    )
+    transfers.move(transfer, before=Transfer.State.FULFILLED, to=Transfer.State.REVERSED)
+    # Whoever gave it gets it back: after a correction that need not be the customer alone.
+    paid_out = transfer.postings.get(kind__in=[Posting.Kind.CAPTURE, Posting.Kind.CORRECTION])
+    undo(paid_out, kind=Posting.Kind.REVERSAL)
 
 
 def _locked(fulfilment: "Fulfilment") -> Transfer:
@@ -69,16 +71,7 @@ def _locked(fulfilment: "Fulfilment") -> Transfer:
 
 
 def _decide(transfer: Transfer, *, state: Transfer.State) -> None:
-    moved = Transfer.objects.filter(pk=transfer.pk, state=Transfer.State.PENDING).update(
-        state=state, decided_at=Now()
-    )
-    _require(moved, transfer, state)
-    transfer.refresh_from_db(fields=["state", "decided_at"])
-
-
-def _require(moved: int, transfer: Transfer, state: Transfer.State) -> None:
-    if not moved:
-        raise errors.BooksRefused(f"{transfer} is {transfer.state} and cannot become {state}")
+    transfers.move(transfer, before=Transfer.State.PENDING, to=state)
 
 
 def _tell(transfer: Transfer) -> None:

@@ -47,6 +47,16 @@ def post(
     return posting
 
 
+def undo(posting: Posting, *, kind: Posting.Kind) -> Posting:
+    """Write the opposite of a posting, share by share; the posting itself stays as it is.
+
+    Something that has happened: a frozen account does not stop it. Raises `InsufficientBalance`.
+    """
+    entries = posting.entries.select_related("account").order_by("id")
+    legs = [Leg(entry.account, -entry.amount) for entry in entries]
+    return post(*legs, kind=kind, transfer=posting.transfer, fact=True)
+
+
 def _refuse(leg: Leg, account: Account, *, fact: bool) -> None:
     """`account` is the leg's account as locked: the leg's own copy may be old."""
     gives = leg.amount < 0

@@ -68,6 +68,48 @@ def make(order: Order, *, claim: Claimed) -> Transfer:
     return _on_us(order, sender=sender, claim=claim)
 
 
+def cancel(transfer: Transfer, *, actor: str) -> Transfer:
+    """Take the order back, if nothing of it was ever sent; again, it changes nothing.
+
+    Returns the transfer as it is then. Raises `NotCancellable`.
+    """
+    if transfer.state == Transfer.State.CANCELLED:
+        return transfer
+    if not transfer.to_bank:  # between accounts of ours, it is paid when it is made
+        raise errors.NotCancellable
+    try:
+        payment = payment_id(transfer.reference)
+        fulfilment.cancel(payment, actor=actor, reason="the customer cancelled it")
+    except fulfilment.NotCancellable as error:
+        raise errors.NotCancellable from error
+    return Transfer.objects.select_related("from_account").get(pk=transfer.pk)
+
+
+def move(transfer: Transfer, *, before: Transfer.State, to: Transfer.State) -> None:
+    """Compare-and-set of the state, stamped. Raises `BooksRefused` where it is not `before`."""
+    stamp = "reversed_at" if to is Transfer.State.REVERSED else "decided_at"
+    moved = Transfer.objects.filter(pk=transfer.pk, state=before).update(
+        **{"state": to, stamp: Now()}
+    )
+    if not moved:
+        raise errors.BooksRefused(f"{transfer} is {transfer.state} and cannot become {to}")
+    transfer.refresh_from_db(fields=["state", "decided_at", "reversed_at"])
+
+
+def later_twin(transfer: Transfer) -> Transfer | None:
+    """A later transfer of the same customer, payee and amount that is paid or may still be."""
+    alike = Transfer.objects.filter(
+        user_id=transfer.user_id,
+        to_bank=transfer.to_bank,
+        to_account=transfer.to_account,
+        amount=transfer.amount,
+        currency=transfer.currency,
+        created_at__gt=transfer.created_at,
+        state__in=[Transfer.State.PENDING, Transfer.State.FULFILLED],
+    )
+    return alike.order_by("created_at").first()
+
+
 def payment_id(reference: str) -> str:
     """The name of a transfer's payment: the same key gives the provider the same reference."""
     return f"transfer:{reference}"

@@ -28,6 +28,20 @@ def at_once(*works: Callable[[], T]) -> list[T | BaseException]:
         return list(pool.map(one, works))
 
 
+def until_somebody_waits() -> None:
+    """Until another session waits for a lock of this one: a barrier, not a sleep."""
+    with connection.cursor() as cursor:
+        for _ in range(400):
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks"
+                " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+            )
+            if cursor.fetchone()[0]:
+                return
+            cursor.execute("SELECT pg_sleep(0.01)")
+    raise AssertionError("nobody ever waited for this session")
+
+
 @contextmanager
 def scratch_database(*statements: str) -> Iterator[None]:
     """A copy of the test database from which a guard is taken away, gone afterwards."""

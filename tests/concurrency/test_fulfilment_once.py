@@ -12,7 +12,7 @@ from fulfilment import store, transitions
 from fulfilment.dispatch import attempt, sweep
 from fulfilment.models import Attempt, Fulfilment
 from fulfilment.states import State, reference_of
-from tests.concurrency.fulfilments import at_once, scratch_database
+from tests.concurrency.fulfilments import at_once, scratch_database, until_somebody_waits
 from tests.integration.fulfilment.conftest import books, provider, world  # noqa: F401
 from tests.integration.fulfilment.support import held, now, path, start
 
@@ -127,7 +127,7 @@ def test_the_sweeper_that_meets_a_mark_sees_it() -> None:
         with transaction.atomic():
             Attempt.objects.filter(pk=gone.pk).update(sent_at=store.now())
             marking.wait()
-            _until_somebody_waits()
+            until_somebody_waits()
 
     def take_back() -> int:
         marking.wait()
@@ -160,17 +160,3 @@ def _way_to(state: State) -> list[State]:
         State.REVERSED: [*middle, State.FULFILLED, State.REVERSED],
         State.FAILED: [*middle, State.FAILED],
     }[state]
-
-
-def _until_somebody_waits() -> None:
-    """Until another session waits for a lock of this one: a barrier, not a sleep."""
-    with connection.cursor() as cursor:
-        for _ in range(400):
-            cursor.execute(
-                "SELECT count(*) FROM pg_locks"
-                " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-            )
-            if cursor.fetchone()[0]:
-                return
-            cursor.execute("SELECT pg_sleep(0.01)")
-    raise AssertionError("the sweeper never met the mark")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fulfilment.connectors.base import Done, NoInformation, Unknown
+from fulfilment.connectors.base import Done, NoInformation, Reversed, Unknown
 from fulfilment.connectors.http import Reply
 from fulfilment.connectors.sandbox import mapping
 
@@ -53,6 +53,13 @@ def test_the_documented_success_is_done() -> None:
     """The row that all odd ones below differ from."""
     assert isinstance(mapping.sent(reply(201, PAYMENT), reference=REFERENCE), Done)
     assert isinstance(mapping.looked_up(reply(200, PAYMENT), reference=REFERENCE), Done)
+
+
+@pytest.mark.parametrize("read", [mapping.sent, mapping.looked_up])
+def test_what_was_booked_and_came_back_is_reversed_whoever_asks(read: Any) -> None:
+    said = read(reply(200, PAYMENT | {"status": "reversed"}), reference=REFERENCE)
+    assert isinstance(said, Reversed)
+    assert (said.amount, said.currency, said.status) == (100_00, "NGN", "reversed")
 
 
 @pytest.mark.parametrize(("status", "body"), ODD.values(), ids=ODD)

@@ -1,8 +1,8 @@
 """What each answer of the sandbox provider about a transfer or airtime means. Pure."""
 
-from typing import Final
+from typing import Any, Final
 
-from fulfilment.connectors.base import Done, LookUp, NoInformation, Outcome, Unknown
+from fulfilment.connectors.base import Done, LookUp, NoInformation, Outcome, Reversed, Unknown
 from fulfilment.connectors.http import Reply
 from fulfilment.connectors.sandbox.reading import (
     REFUSALS,
@@ -35,14 +35,22 @@ def looked_up(reply: Reply, *, reference: str) -> LookUp:
 
 
 def _done(reply: Reply, booked: Members) -> Done:
-    return Done(
-        amount=amount(booked),
-        currency=text(booked, "currency", 3),
-        provider_id=text(booked, "id", 128),
-        status=booked["status"],
-        body=reply.body,
-        recipient=_recipient(booked),
-    )
+    return Done(**_booked(reply, booked))
+
+
+def _reversed(reply: Reply, booked: Members) -> Reversed:
+    return Reversed(**_booked(reply, booked))
+
+
+def _booked(reply: Reply, booked: Members) -> dict[str, Any]:
+    return {
+        "amount": amount(booked),
+        "currency": text(booked, "currency", 3),
+        "provider_id": text(booked, "id", 128),
+        "status": booked["status"],
+        "body": reply.body,
+        "recipient": _recipient(booked),
+    }
 
 
 def _recipient(booked: Members) -> str:
@@ -57,12 +65,14 @@ def _recipient(booked: Members) -> str:
 _SENT: Final[Table[Outcome]] = {
     (201, "succeeded"): _done,
     (200, "succeeded"): _done,  # booked by an earlier attempt, replayed: the same payment
+    (200, "reversed"): _reversed,  # booked by an earlier attempt, and given back since
     (402, "failed"): declined,  # 4xx, but the payment is booked as failed, so it is final
     **REFUSALS,
     (409, "reference_conflict"): exists,
 }
 _LOOKED_UP: Final[Table[LookUp]] = {
     (200, "succeeded"): _done,
+    (200, "reversed"): _reversed,
     (200, "failed"): declined,
     # With the word only: a wrong address answers 404 as well (`no_such_endpoint`).
     (404, "not_found"): not_found,

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 import idempotency
 from idempotency.responses import http_response
-from ledgerline.bank import answers, transfers
+from ledgerline.bank import answers, errors, transfers
 from ledgerline.bank.api import pages, schema
 from ledgerline.bank.api.orders import OrderFields
 from ledgerline.bank.models import Transfer
@@ -75,10 +75,21 @@ class OneTransfer(APIView):
     @extend_schema(responses={200: schema.TRANSFER})
     def get(self, request: Request, pk: UUID) -> Response:
         """Yours only; anybody else's is not found."""
-        transfer = _own(request).filter(pk=pk).first()
-        if transfer is None:
-            raise Http404
-        return Response(answers.represent(transfer))
+        return Response(answers.represent(_mine(request, pk)))
+
+
+class Cancellation(APIView):
+    """Taking one transfer back. It needs no key: a second time changes nothing."""
+
+    @extend_schema(request=None, responses={200: schema.TRANSFER, **schema.PROBLEMS})
+    def post(self, request: Request, pk: UUID) -> HttpResponseBase:
+        """200 if nothing was ever sent, also when it is cancelled already; else 409."""
+        transfer = _mine(request, pk)
+        try:
+            cancelled = transfers.cancel(transfer, actor=f"user:{request.user.pk}")
+        except errors.NotCancellable:
+            return http_response(answers.not_cancellable(_mine(request, pk)))
+        return Response(answers.represent(cancelled))
 
 
 def _answer_again(reference: str, claim: "Claim") -> HttpResponseBase:
@@ -93,6 +104,13 @@ def _answer_again(reference: str, claim: "Claim") -> HttpResponseBase:
     if earlier.request_hash != claim.fingerprint:
         raise idempotency.AlreadyApplied(answers.accepted(earlier), earlier.request_hash)
     return claim.defer(http_response(answers.accepted(earlier)))
+
+
+def _mine(request: Request, pk: UUID) -> Transfer:
+    transfer = _own(request).filter(pk=pk).first()
+    if transfer is None:
+        raise Http404
+    return transfer
 
 
 def _own(request: Request) -> QuerySet[Transfer]:

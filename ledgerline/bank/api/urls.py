@@ -4,13 +4,14 @@ from django.urls import path, re_path
 
 from ledgerline.bank.api.accounts import Accounts, Entries
 from ledgerline.bank.api.payments import OnePayment, Payments
-from ledgerline.bank.api.transfers import OneTransfer, Transfers
+from ledgerline.bank.api.transfers import Cancellation, OneTransfer, Transfers
 
 app_name = "bank"
 
 urlpatterns = [
     path("transfers", Transfers.as_view(), name="transfers"),
     path("transfers/<uuid:pk>", OneTransfer.as_view(), name="transfer"),
+    path("transfers/<uuid:pk>/cancel", Cancellation.as_view(), name="cancellation"),
     path("payments", Payments.as_view(), name="payments"),
     path("payments/<uuid:pk>", OnePayment.as_view(), name="payment"),
     path("accounts", Accounts.as_view(), name="accounts"),

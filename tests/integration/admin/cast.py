@@ -16,7 +16,7 @@ from fulfilment.states import State, reference_of
 ACCOUNT = "0123456789"
 WORKER = "worker:w1:7"
 VIEW = ("view_reconciliation", "view_fulfilment")
-DECIDE = ("resolve_fulfilled", "resolve_failed", "ask_provider")
+DECIDE = ("resolve_fulfilled", "resolve_failed", "ask_provider", "cancel_pending")
 _numbers = count(1)
 
 

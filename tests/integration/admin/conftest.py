@@ -47,6 +47,7 @@ def told() -> Iterator[list[str]]:
             on_fulfilled=lambda row, evidence: words.append("fulfilled"),
             on_failed=lambda row, evidence: words.append("failed"),
             on_reversed=lambda row, evidence: words.append("reversed"),
+            on_cancelled=lambda row: words.append("cancelled"),
         ),
     )
     yield words

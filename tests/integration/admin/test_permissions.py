@@ -7,7 +7,7 @@ from fulfilment.models import Attempt, Case, CaseAction, Evidence, Fulfilment, T
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
-STEPS = ("resolve", "ask", "open", "take", "release", "note")
+STEPS = ("resolve", "cancel", "ask", "open", "take", "release", "note")
 
 
 def posted(client, row, name, value="fulfilled"):

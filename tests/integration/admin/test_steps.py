@@ -90,7 +90,7 @@ def test_a_verdict_without_evidence_or_note_is_asked_for_them(client, told, miss
     response = client.post(pages.step(row, "resolve"), form)
     assert response.status_code == 400
     assert "Not done: something is missing." in pages.text(response)
-    assert 'href="#resolve-fulfilled"' in response.content.decode(), "no way to what is missing"
+    assert 'href="#form-fulfilled"' in response.content.decode(), "no way to what is missing"
     assert pages.VERDICT["note" if missing != "note" else "evidence_reference"] in (
         response.content.decode()
     ), "what was typed is lost"

@@ -44,6 +44,10 @@ class Phone:
     def get(self, path: str):
         return self._client.get(path, headers=self._headers)
 
+    def post(self, path: str):
+        """A POST without a key or a body."""
+        return self._client.post(path, headers=self._headers)
+
     def list(self, path: str) -> dict[str, Any]:
         answer = self.get(path)
         assert answer.status_code == 200, answer.content

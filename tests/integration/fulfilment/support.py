@@ -25,9 +25,13 @@ from fulfilment.connectors.base import (
     NotSent,
     Outcome,
     Refused,
+    Reversed,
     Unknown,
 )
 from fulfilment.models import Attempt, Evidence, Fulfilment
+from fulfilment.reconcile import resolve
+from fulfilment.reconcile.evidence import HAPPENED, Finding, Source, Statement
+from fulfilment.reconcile.record import record
 from fulfilment.states import State
 
 PROMISES = Capabilities(
@@ -44,6 +48,7 @@ class Provider:
         self.books: dict[str, int] = {}
         self.sends: list[str] = []
         self.questions: list[str] = []
+        self.given_back: set[str] = set()
         self.will: deque[str | Callable[[Instruction], Outcome]] = deque()
         self.can_be_asked = True
         self.capabilities = PROMISES
@@ -81,7 +86,12 @@ class Provider:
         self.questions.append(reference)
         if not self.can_be_asked:
             return NoInformation(reason="HTTP 503")
+        if reference in self.given_back:
+            return Reversed(amount=self.books[reference], currency="NGN", status="reversed")
         return self.done(reference) if reference in self.books else NotFound(body=b"{}")
+
+    def give_back(self, reference: str) -> None:
+        self.given_back.add(reference)
 
     def done(self, reference: str) -> Done:
         return Done(
@@ -116,18 +126,29 @@ class Books:
     def __init__(self) -> None:
         self.told: Counter[str] = Counter()
         self.refuses: Exception | None = None
+        self.refuses_outcome = ""  # one only, with a ValueError
+        self.twin = ""
+        self.corrected = fulfilment.Corrected(note="taken from the customer")
 
     def handlers(self) -> fulfilment.Handlers:
         return fulfilment.Handlers(
             on_fulfilled=self._tell("fulfilled"),
             on_failed=self._tell("failed"),
             on_reversed=self._tell("reversed"),
+            on_cancelled=lambda row: self._tell("cancelled")(row, None),
+            corrections=fulfilment.Corrections(
+                twin=lambda row: self.twin,
+                on_corrected=lambda row, said: self._tell("corrected")(row, said) or self.corrected,
+                on_paid_twice=lambda row, said: self._tell("twice")(row, said) or "in suspense",
+            ),
         )
 
-    def _tell(self, outcome: str) -> Callable[[Fulfilment, Evidence], None]:
-        def handler(row: Fulfilment, evidence: Evidence) -> None:
+    def _tell(self, outcome: str) -> Callable[[Fulfilment, Evidence | None], None]:
+        def handler(row: Fulfilment, evidence: Evidence | None) -> None:
             if self.refuses is not None:
                 raise self.refuses
+            if outcome == self.refuses_outcome:
+                raise ValueError(outcome)
             self.told[outcome] += 1
 
         return handler
@@ -183,6 +204,16 @@ def unreadable(row: Fulfilment) -> None:
         recorded_at=store.now(),
         actor="version:next",
     )
+
+
+def event(row: Fulfilment, finding: Finding, **said: Any) -> Evidence:
+    """The provider reports it by an event, which is recorded and judged as the inbox does it."""
+    happened = finding in HAPPENED
+    known = {"amount": row.amount, "currency": row.currency} if happened else {}
+    statement = Statement(finding=finding, **(known | said))
+    evidence = record(row, statement, source=Source.WEBHOOK, actor="provider:memory")
+    resolve.resolve(row.pk, news=[evidence.pk])
+    return evidence
 
 
 def due(row: Fulfilment) -> None:

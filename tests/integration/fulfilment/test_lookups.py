@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 from fulfilment import store
 from fulfilment.connectors.base import Dedupe
@@ -175,6 +176,21 @@ def test_a_dead_provider_is_left_alone_for_the_rest_of_the_run(provider) -> None
         due(row)
     assert lookups.look_up_due() == 3
     assert len(provider.questions) == 3
+
+
+@pytest.mark.parametrize("plan", ["as it likes", "the dearest"])
+def test_one_look_up_is_taken_at_a_time_whatever_the_plan(provider, plan: str) -> None:
+    rows = [unknown(provider, booked=True) for _ in range(6)]
+    for row in rows:
+        due(row)
+    before = store.now()
+    with connection.cursor() as cursor:
+        for name in ("hashagg", "sort", "hashjoin", "mergejoin", "indexscan", "material"):
+            if plan == "the dearest":
+                cursor.execute(f"SET LOCAL enable_{name} = off")
+    assert store.take_due_lookup(meanwhile=timedelta(minutes=1)) == rows[0].pk
+    taken = Fulfilment.objects.filter(next_check_at__gt=before).count()
+    assert taken == 1, f"{taken} rows were put off for one look-up: the others starve"
 
 
 def test_a_look_up_that_raises_is_no_information(provider, monkeypatch) -> None:

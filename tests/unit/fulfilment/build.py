@@ -6,7 +6,7 @@ from typing import Any
 
 from fulfilment.connectors.base import Capabilities, Dedupe
 from fulfilment.reconcile.attempts import Try
-from fulfilment.reconcile.evidence import CONCLUSIVE, Fact, Finding, Source
+from fulfilment.reconcile.evidence import CONCLUSIVE, HAPPENED, Fact, Finding, Source
 from fulfilment.reconcile.situation import Rules, Situation
 from fulfilment.states import State
 
@@ -44,8 +44,8 @@ def attempt(number: int = 1, *, ago: timedelta, **given: Any) -> Try:
 
 
 def fact(finding: Finding, *, ago: timedelta, **given: Any) -> Fact:
-    """What was said `ago`; with our amount where it says done."""
-    done = finding is Finding.DONE
+    """What was said `ago`; with our amount where it says done or given back."""
+    done = finding in HAPPENED
     said: dict[str, Any] = {
         "id": 1,
         "source": Source.LOOKUP,

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from fulfilment.connectors.base import Dedupe
 from fulfilment.reconcile import policy
-from fulfilment.reconcile.evidence import Finding, Source
+from fulfilment.reconcile.evidence import HAPPENED, Finding, Source
 from fulfilment.reconcile.situation import Situation
-from fulfilment.reconcile.verdicts import Conflict, Fail, Fulfil, Requeue
+from fulfilment.reconcile.verdicts import Conflict, Fail, Fulfil, Requeue, Reverse, Stand
 from fulfilment.states import State
 from tests.unit.fulfilment.build import (
     BLIND,
@@ -88,8 +88,19 @@ def test_nothing_fails_without_a_word_of_the_provider_or_before_the_fence(seen: 
 def test_nothing_is_fulfilled_on_another_amount_or_against_a_denial(seen: Situation) -> None:
     if isinstance(policy.decide(seen), Fulfil):
         assert not seen.said(Finding.NOT_DONE)
-        done = [f for f in seen.told if f.conclusive and f.finding is Finding.DONE]
-        assert {(f.amount, f.currency) for f in done} <= {(500, "NGN")}
+        happened = [f for f in seen.told if f.conclusive and f.finding in HAPPENED]
+        assert {(f.amount, f.currency) for f in happened} == {(500, "NGN")}
+
+
+@given(situations)
+def test_what_was_given_back_is_reversed_with_the_verdict_or_right_after_it(
+    seen: Situation,
+) -> None:
+    back = seen.said(Finding.REVERSED)
+    if isinstance(verdict := policy.decide(seen), Fulfil):
+        assert (verdict.then is None) == (back is None), "a reversal that is on record was dropped"
+        after = policy.decide(replace(seen, state=State.FULFILLED))
+        assert isinstance(after, Stand if back is None else Reverse)
 
 
 @given(situations)

@@ -16,6 +16,7 @@ from fulfilment.connectors.base import (
     NotFound,
     NotSent,
     Refused,
+    Reversed,
     Unknown,
 )
 from fulfilment.reconcile import evidence, people, schedule
@@ -49,6 +50,7 @@ def test_there_is_no_way_from_dispatching_to_failed() -> None:
     ("answer", "finding", "conclusive"),
     [
         (Done(amount=1, currency="NGN"), "done", True),
+        (Reversed(amount=1, currency="NGN"), "reversed", True),
         (Declined(reason="closed account"), "not_done", True),
         (NotSent(reason="ConnectError"), "not_sent", False),
         (Refused(reason="rate limit"), "refused", False),

@@ -1,0 +1,171 @@
+"""What a person's verdict is in each state, who may give it, and what it does under the lock."""
+
+from dataclasses import dataclass
+
+from fulfilment import transitions
+from fulfilment.errors import NoCase, VerdictRefused
+from fulfilment.models import Case, CaseAction, CaseReason, Evidence, Fulfilment
+from fulfilment.reconcile import books, casebook, corrections, people, proposals, reading
+from fulfilment.reconcile.evidence import Finding, Source, Statement
+from fulfilment.reconcile.record import write
+from fulfilment.states import State
+
+# Leaving a verdict as it is needs what giving it would have needed.
+_UPHOLD = {
+    State.FULFILLED: people.RESOLVE[State.FULFILLED],
+    State.REVERSED: people.RESOLVE[State.FULFILLED],
+    State.FAILED: people.RESOLVE[State.FAILED],
+    State.CANCELLED: people.RESOLVE[State.FAILED],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A verdict by hand: which, by whom, on what evidence, with which words."""
+
+    to: State
+    actor: str
+    evidence_reference: str
+    note: str
+    version: int  # the fulfilment's, as the person saw it
+    reason: str  # for the journal
+
+
+def ruling(*, to: State, actor: str, evidence_reference: str, note: str, version: int) -> Ruling:
+    """The verdict as it was typed. Raises `VerdictRefused` where no evidence is named."""
+    reference = evidence_reference.strip()
+    if not reference:
+        raise VerdictRefused("Name the evidence: a statement line, a ticket of the provider.")
+    return Ruling(
+        to=to,
+        actor=actor,
+        evidence_reference=reference,
+        note=note,
+        version=version,
+        reason=f"decided on {reference}",
+    )
+
+
+def approval(proposed: CaseAction, *, actor: str, version: int) -> Ruling:
+    """The proposed verdict, given by `actor`. Raises `VerdictRefused` for one's own proposal."""
+    if proposed.actor == actor:
+        raise VerdictRefused("You proposed this yourself: a second person has to approve it.")
+    return Ruling(
+        to=State(proposed.verdict),
+        actor=actor,
+        evidence_reference=proposed.evidence_reference,
+        note=proposed.note,
+        version=version,
+        reason=f"decided on {proposed.evidence_reference}, proposed by {proposed.actor}",
+    )
+
+
+def permission_for(row: Fulfilment, *, to: State) -> str:
+    """What giving this verdict on this row needs. Raises `VerdictRefused` for what is none."""
+    if is_correction(row, to=to):
+        return people.CORRECT
+    if not State(row.state).is_open:
+        return _UPHOLD.get(to, people.RESOLVE[State.FAILED])
+    if to not in people.RESOLVE:
+        raise VerdictRefused("A person's verdict is “fulfilled” or “failed”.")
+    return people.RESOLVE[to]
+
+
+def is_correction(row: Fulfilment, *, to: State) -> bool:
+    """Does the verdict say that what was given up did happen?"""
+    return row.state == State.FAILED and to is State.FULFILLED
+
+
+def upholds(row: Fulfilment, *, to: State) -> bool:
+    """Does the verdict say that the one that stands is right?"""
+    return not State(row.state).is_open and row.state == to
+
+
+def refuse_stale(row: Fulfilment, ruling: Ruling) -> None:
+    """Nobody moved it since the person saw it, and there is such a verdict to give.
+
+    Raises `Stale`, `VerdictRefused`, and `NoCase` for a decided row without an open case.
+    """
+    if row.version != ruling.version:
+        raise transitions.stale(row.pk)
+    if row.state == State.NEEDS_RECONCILIATION:
+        return
+    if not upholds(row, to=ruling.to) and not is_correction(row, to=ruling.to):
+        state = row.state.replace("_", " ")
+        raise VerdictRefused(f"It is “{state}”: there is no verdict to give by hand.")
+    if casebook.current(row) is None:
+        raise NoCase
+
+
+def give(row: Fulfilment, ruling: Ruling) -> Fulfilment:
+    """Carry the verdict out, under the row's lock: the person's word, the case, the books."""
+    proposals.refuse_another(row, actor=ruling.actor)
+    correction = is_correction(row, to=ruling.to)
+    action = CaseAction.Action.CORRECTED if correction else CaseAction.Action.RESOLVED
+    return _give(row, ruling, action=action)
+
+
+def propose(row: Fulfilment, ruling: Ruling) -> Fulfilment:
+    """Put the verdict before a second person, under the row's lock; nothing moves."""
+    proposals.refuse_another(row, actor=ruling.actor)
+    _refuse_impossible(row, ruling)
+    case = casebook.open_case(row, reason=CaseReason.OPENED_BY_AGENT, actor=ruling.actor)
+    _write(case, CaseAction.Action.PROPOSED, ruling)
+    return row
+
+
+def approve(row: Fulfilment, ruling: Ruling, *, proposal: int) -> Fulfilment:
+    """Carry the proposed verdict out, under the row's lock, if it stands at this very moment."""
+    standing = proposals.standing(row)
+    if standing is None or standing.pk != proposal or proposals.voided_by(row, standing):
+        raise VerdictRefused("This proposal is not open any more.")
+    return _give(row, ruling, action=CaseAction.Action.APPROVED)
+
+
+def uphold(row: Fulfilment, ruling: Ruling) -> Fulfilment:
+    """Close the case and leave the verdict as it is. Under the row's lock; nothing moves."""
+    case = casebook.current(row)
+    if case is None:
+        raise NoCase
+    _write(case, CaseAction.Action.UPHELD, ruling)
+    casebook.close_case(row, actor=ruling.actor, note="the verdict stands")
+    return row
+
+
+def _give(row: Fulfilment, ruling: Ruling, *, action: CaseAction.Action) -> Fulfilment:
+    _refuse_impossible(row, ruling)
+    evidence = _word(row, ruling)
+    case = casebook.open_case(row, reason=CaseReason.OPENED_BY_AGENT, actor=ruling.actor)
+    _write(case, action, ruling)
+    reason, actor = ruling.reason, ruling.actor
+    if is_correction(row, to=ruling.to):
+        return corrections.correct(row, evidence=evidence, actor=actor, reason=reason)
+    return books.settle(row, to=ruling.to, reason=reason, evidence=evidence, actor=actor)
+
+
+def _refuse_impossible(row: Fulfilment, ruling: Ruling) -> None:
+    """“Not done” is for what can no longer be done, a correction for who takes it."""
+    if is_correction(row, to=ruling.to):
+        corrections.refuse_impossible(row)
+    situation = reading.situation_of(row)
+    if ruling.to is State.FAILED and not situation.fenced:
+        until = situation.fenced_at
+        when = f" until {until:%H:%M:%S} UTC" if until else ""
+        raise VerdictRefused(f"An attempt may still be under way{when}, and could still pay.")
+
+
+def _word(row: Fulfilment, ruling: Ruling) -> Evidence:
+    finding = Finding.DONE if ruling.to is State.FULFILLED else Finding.NOT_DONE
+    said = Statement(finding=finding, detail=ruling.evidence_reference)
+    return write(row, said, source=Source.PERSON, actor=ruling.actor)
+
+
+def _write(case: Case, action: CaseAction.Action, ruling: Ruling) -> None:
+    casebook.write(
+        case,
+        action,
+        actor=ruling.actor,
+        verdict=ruling.to,
+        evidence_reference=ruling.evidence_reference[:255],
+        note=ruling.note,
+    )

@@ -1,18 +1,11 @@
 """A NUL in an address is the sender's mistake: 400 before anybody compares it with a row."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 
 from ledgerline.bank.models import User
 
 FIRST = "ledgerline.middleware.RefuseNul"
-
-
-@pytest.fixture(autouse=True)
-def _first(settings: Any) -> None:
-    settings.MIDDLEWARE = [FIRST, *(name for name in settings.MIDDLEWARE if name != FIRST)]
 
 
 @pytest.mark.django_db

@@ -20,6 +20,7 @@ graceful_timeout = 5
 # An `Idempotency_Key` beside `Idempotency-Key` is a mistake that its sender has to see: 400.
 # Dropped in silence, a request would pass with a key that its sender did not mean.
 header_map = "refuse"
+control_socket_disable = True  # several servers of one account would share its path
 accesslog = "-"
 errorlog = "-"
 

@@ -3,7 +3,7 @@
 import logging
 
 from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
@@ -30,7 +30,7 @@ def _database_answers() -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):  # closed under our hands is no answer either
         log.warning("database does not answer", extra={"action": "not_ready"})
         return False
     return True

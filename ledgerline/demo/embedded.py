@@ -7,8 +7,9 @@ from ledgerline import env
 
 from . import placement, postgres, valkey
 from .children import Children
+from .given import NAMES
 
-NAMES = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL")
+__all__ = ["NAMES", "Servers", "missing", "start"]
 
 
 class Servers:
@@ -49,9 +50,9 @@ class Servers:
             placement.discard(self.folder / name)
 
 
-def given() -> dict[str, str]:
-    """The servers that the environment names instead."""
-    return {name: url for name in NAMES if (url := env.text(name))}
+def missing() -> list[str]:
+    """Those of `NAMES` that the environment does not give."""
+    return [name for name in NAMES if not env.text(name)]
 
 
 def start(folder: Path, *, durable: bool = True) -> Servers:
@@ -68,9 +69,8 @@ def start(folder: Path, *, durable: bool = True) -> Servers:
     servers = Servers(folder)
     servers.children.end_leftovers()
     try:
-        for name in NAMES:
-            if name not in given():
-                servers.add(name, durable=durable)
+        for name in missing():
+            servers.add(name, durable=durable)
     except BaseException:  # Ctrl-C too leaves nothing behind
         servers.stop()
         raise

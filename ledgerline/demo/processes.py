@@ -79,7 +79,7 @@ def _web(folder: Path, environment: Mapping[str, str], listener: socket.socket) 
     fd = listener.fileno()
     return _python(
         folder, "web", environment, "gunicorn", "--config", "python:ledgerline.gunicorn",
-        "--bind", f"fd://{fd}", "--no-control-socket", "ledgerline.wsgi:application",
+        "--bind", f"fd://{fd}", "ledgerline.wsgi:application",
         keep_open=(fd,),
     )  # fmt: skip
 

@@ -2,12 +2,11 @@
 
 import itertools
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-from ledgerline import env
 
 from . import (
     embedded,
@@ -22,6 +21,7 @@ from . import (
     report,
 )
 from .embedded import Servers
+from .errors import DemoError
 from .interrupts import Stopped
 from .report import Facts
 from .story import Story
@@ -29,6 +29,12 @@ from .watch import Watch
 
 LOOK_EVERY = 0.25  # seconds
 NEWS_EVERY = 4  # looks
+# What is started where the environment does not give it.
+SERVERS = {
+    "DATABASE_URL": "PostgreSQL",
+    "REDIS_URL": "a Valkey for the cache",
+    "CELERY_BROKER_URL": "a Valkey for the queue",
+}
 Say = Callable[[str], None]
 
 
@@ -52,7 +58,7 @@ def run(folder: Path, *, choices: Choices, say: Say) -> None:
         with lock.held(folder):
             report.remove(folder)
             given.check()
-            with lock.of_database(env.text("DATABASE_URL")):
+            with lock.of_database(given.urls().get("DATABASE_URL", "")):
                 _with_servers(folder, choices, say)
     except Stopped:
         say("Stopped. The data stay for the next start.")
@@ -60,11 +66,13 @@ def run(folder: Path, *, choices: Choices, say: Say) -> None:
 
 def _with_servers(folder: Path, choices: Choices, say: Say) -> None:
     _forget_old_logs(folder)
-    say("Starting PostgreSQL and Valkey ...")
+    if names := [SERVERS[name] for name in embedded.missing()]:
+        say(f"Starting {' and '.join(names)} ...")
     servers = embedded.start(folder)
     try:
         if place := placement.elsewhere(folder / "postgres"):
             say(f"PostgreSQL's data lie in {place}: its account cannot enter {folder}.")
+            say(f"To remove all of it after the demo: rm -r {place} {folder}")
         _run(servers, folder, choices, say)
     finally:
         interrupts.ignore()
@@ -75,8 +83,9 @@ def _with_servers(folder: Path, choices: Choices, say: Say) -> None:
 
 def _run(servers: Servers, folder: Path, choices: Choices, say: Say) -> None:
     keys = environment.secrets_of(folder)
-    urls = embedded.given() | dict(servers.urls())
+    urls = given.urls() | dict(servers.urls())
     settings = environment.for_processes(urls, keys, sandbox_url="")
+    settings["TMPDIR"] = str(_emptied(folder / "tmp"))
     with processes.listening_socket(choices.port) as listener:
         say("Laying out the database and its first customers ...")
         seeded = prepare.in_a_process(settings)
@@ -114,9 +123,22 @@ def _pids(servers: Servers) -> dict[str, list[int]]:
 
 def _made(folder: Path) -> Path:
     folder = folder.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
-    # Private; as root, PostgreSQL runs as another account, which has to get through.
-    folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Private; as root, PostgreSQL runs as another account, which has to get through.
+        folder.chmod(0o711 if os.geteuid() == 0 else 0o700)
+    except OSError as error:
+        raise DemoError(
+            f"The folder {folder} cannot be used: {error.strerror}.",
+            "Name one that you may write to: make demo ARGS='--folder /path/to/it'.",
+        ) from error
+    return folder
+
+
+def _emptied(folder: Path) -> Path:
+    """For temporary files: those of processes that were killed go with the next start."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
     return folder
 
 

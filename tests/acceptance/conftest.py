@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from ledgerline.demo import placement
 from ledgerline.demo.check import system as running
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,6 +62,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
+        placement.discard(folder / "postgres")
 
 
 @pytest.fixture

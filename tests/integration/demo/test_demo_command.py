@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ledgerline.demo import lock
+from ledgerline.demo import lock, placement
 from ledgerline.demo.ports import free_port
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
@@ -70,6 +71,15 @@ def test_a_second_demo_in_one_folder_says_so_and_ends(tmp_path: Path) -> None:
     assert said.count("\n") == 1, f"more than one sentence: {said}"
 
 
+def test_a_folder_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+    """As in a clone that may only be read; root may write to those, so here a file is in the way."""
+    (tmp_path / "file").touch()
+    said, code = _said_and_code(_demo(tmp_path / "file" / "demo"))
+    assert code == 2
+    assert "cannot be used: Not a directory. Name one" in said, said
+    assert said.count("\n") == 1, f"more than one sentence: {said}"
+
+
 def test_a_lock_of_a_demo_that_was_killed_holds_nobody(tmp_path: Path) -> None:
     (tmp_path / "lock").write_text("1")
     with lock.held(tmp_path):
@@ -88,6 +98,14 @@ def test_a_given_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path, n
 
 
 def test_a_demo_starts_repairs_itself_and_leaves_nothing(tmp_path: Path) -> None:
+    try:
+        _start_kill_and_end(tmp_path)
+    finally:
+        placement.discard(tmp_path / "postgres")
+
+
+def _start_kill_and_end(tmp_path: Path) -> None:
+    before = set(_temporary())
     demo = _demo(tmp_path)
     facts = _facts(tmp_path, demo, lambda _: True)
     assert (tmp_path / "demo.json").stat().st_mode & 0o777 == 0o600
@@ -103,3 +121,9 @@ def test_a_demo_starts_repairs_itself_and_leaves_nothing(tmp_path: Path) -> None
     assert said.count("curl ") == 3
     assert _left(tmp_path) == []
     assert not (tmp_path / "demo.json").exists()
+    assert "Starting PostgreSQL and a Valkey for the cache and a Valkey for the queue ..." in said
+    assert set(_temporary()) <= before, "the killed worker's temporary files lie about"
+
+
+def _temporary() -> list[str]:
+    return [path.name for path in Path(tempfile.gettempdir()).glob("pymp-*")]

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from ledgerline.demo import embedded, given
+from ledgerline.demo import database, embedded, given
 from ledgerline.demo.embedded import NAMES, Servers
 from ledgerline.demo.errors import DemoError
 from ledgerline.demo.ports import free_port
@@ -80,11 +80,38 @@ def test_a_database_that_another_version_of_ours_laid_out_is_taken(
     given.check()
 
 
+@pytest.mark.parametrize("name", ["postgres", "template1"])
+def test_postgresqls_own_databases_are_refused_even_when_empty(
+    urls: dict[str, str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", urls["DATABASE_URL"].rpartition("/")[0] + f"/{name}")
+    with pytest.raises(DemoError, match=f"names {name}, which is PostgreSQL's own"):
+        given.check()
+
+
+@pytest.mark.parametrize(
+    ("raw", "named"),
+    [
+        ("postgresql://127.0.0.1/x?sslmod=require", "sslmod"),
+        ("postgresql://127.0.0.1:port/x", "port"),
+        ("postgresql://127.0.0.1:5432", "no database"),
+    ],
+)
+def test_a_url_that_django_cannot_read_is_one_sentence_and_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, raw: str, named: str
+) -> None:
+    """Without a name, libpq would take the database that is named like the user."""
+    monkeypatch.setenv("DATABASE_URL", raw)
+    with pytest.raises(DemoError, match=rf"{named}.* Write it as postgresql") as raised:
+        given.check()
+    assert "\n" not in str(raised.value)
+
+
 def test_an_old_postgresql_is_refused(
     urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", urls["DATABASE_URL"])
-    monkeypatch.setattr(given, "OLDEST", 990_000)
+    monkeypatch.setattr(database, "OLDEST", 990_000)
     with pytest.raises(DemoError, match="PostgreSQL 18; 15 is the oldest"):
         given.check()
 
@@ -96,6 +123,24 @@ def test_cache_and_broker_may_not_be_one_database(
         monkeypatch.setenv(name, urls["REDIS_URL"])
     with pytest.raises(DemoError, match="the same database"):
         given.check()
+
+
+@pytest.mark.parametrize(("part", "other"), [("127.0.0.1", "localhost"), ("/0", ""), ("/0", "/00")])
+def test_one_database_under_two_names_is_seen_through(
+    urls: dict[str, str], monkeypatch: pytest.MonkeyPatch, part: str, other: str
+) -> None:
+    monkeypatch.setenv("REDIS_URL", urls["REDIS_URL"])
+    monkeypatch.setenv("CELERY_BROKER_URL", urls["REDIS_URL"].replace(part, other))
+    with pytest.raises(DemoError, match="the same database"):
+        given.check()
+
+
+def test_two_databases_of_one_server_are_fine(
+    urls: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", urls["REDIS_URL"])
+    monkeypatch.setenv("CELERY_BROKER_URL", urls["REDIS_URL"].replace("/0", "/1"))
+    given.check()
 
 
 def test_a_url_read_from_a_file_counts_as_given(

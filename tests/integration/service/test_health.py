@@ -1,7 +1,7 @@
 """Alive is the process, ready is its database; the cache is told and never decides."""
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 
 
@@ -17,9 +17,10 @@ def test_ready_when_postgresql_answers() -> None:
 
 
 @pytest.mark.django_db
-def test_not_ready_without_postgresql(monkeypatch) -> None:
+@pytest.mark.parametrize("error", [OperationalError("gone"), InterfaceError("closed")], ids=repr)
+def test_not_ready_without_postgresql(monkeypatch, error: Exception) -> None:
     def refuse(*args, **kwargs):
-        raise OperationalError("the server is gone")
+        raise error
 
     monkeypatch.setattr(connection, "cursor", refuse)
     answer = Client().get("/readyz")

@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -40,10 +41,12 @@ def a_busy_minute(system: System) -> str:
     with ThreadPoolExecutor(wishes.CLIENTS) as pool:
         for part in wishes.sending(system, copies, pool=pool):
             part.result()
-        finals = [taps.paid(seen) for seen in wishes.finals(system, asked, pool=pool)]
-    references = {json.loads(seen.body)["reference"] for seen in finals}
+        finals = [wishes.finals(system, asked, pool=pool) for _ in range(COPIES)]
+    references = {json.loads(_one_answer(seen))["reference"] for seen in zip(*finals, strict=True)}
     assert len(references) == TRANSFERS, "two keys share one transfer"
     external = books.match_provider(system, references)
+    wanted = sum("toBank" in wish.body for wish in asked)
+    assert external == wanted, f"{external} external transfers of {wanted} that were asked for"
     books.balanced(system)
     sent = f"{len(copies)} requests, {TRANSFERS} transfers"
     return f"{sent}, {external} at the provider: one to one; the books balance"
@@ -60,6 +63,13 @@ def _all_at_once(system: System, body: dict[str, Any]) -> list[tuple[Seen, Seen]
 
     with ThreadPoolExecutor(CALLERS) as pool:
         return list(pool.map(call, range(CALLERS)))
+
+
+def _one_answer(copies: Sequence[Seen]) -> bytes:
+    """The bytes that every copy of one wish ended with."""
+    bodies = {taps.paid(seen).body for seen in copies}
+    assert len(bodies) == 1, f"copies of one request got different final answers: {bodies}"
+    return bodies.pop()
 
 
 def _random_body(system: System, dice: random.Random, number: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """System checks: settings under which an effect could happen twice are refused at start."""
 
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ def settings_hold(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Chec
     return [
         *_lease(settings),
         *_schedule(settings),
+        *_limits(settings),
         *_hints(settings),
         *_connectors(settings),
         *intake_holds(settings),
@@ -54,6 +56,23 @@ def _schedule(settings: Conf) -> list[CheckMessage]:
             "longer than nothing.",
             hint="Leave SCHEDULE out to get the default.",
             id="fulfilment.E003",
+        )
+    ]
+
+
+def _limits(settings: Conf) -> list[CheckMessage]:
+    odd = [
+        currency
+        for currency, amount in settings.second_person_above.items()
+        if type(amount) is not int or amount < 0 or not re.fullmatch("[A-Z]{3}", currency)
+    ]
+    if not odd:
+        return []
+    return [
+        Error(
+            f"FULFILMENT['SECOND_PERSON_ABOVE'] cannot be read for {', '.join(map(str, odd))}.",
+            hint='Whole minor units per currency, as in {"NGN": 100_000_000}.',
+            id="fulfilment.E010",
         )
     ]
 

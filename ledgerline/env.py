@@ -75,6 +75,18 @@ def durations(name: str, default: tuple[float, ...]) -> tuple[timedelta, ...]:
     return tuple(timedelta(seconds=piece) for piece in pieces)
 
 
+def amounts(name: str, default: str) -> dict[str, int]:
+    """Minor units per currency (`NGN=100000000,EUR=1000000`); an empty value names none."""
+    raw = text(name, default).strip()
+    try:
+        pairs = [piece.split("=") for piece in raw.split(",") if raw]
+        return {currency.strip(): int(amount) for currency, amount in pairs}
+    except ValueError as error:
+        raise BadSetting(
+            f"{name} is {raw!r}; it must be like NGN=100000000,EUR=1000000."
+        ) from error
+
+
 def database(name: str, default: str) -> dict[str, object]:
     """Django's connection settings from `postgresql://user:password@host:port/name?option=value`.
 

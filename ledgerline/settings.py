@@ -185,6 +185,11 @@ FULFILMENT = {
         "FULFILMENT_SCHEDULE", (30, 120, 300, 900, 3600, 10800, 43200, 86400)
     ),
     "CASE_DEADLINE": env.seconds("FULFILMENT_CASE_DEADLINE", 86400),
+    "PENDING_DEADLINE": env.seconds("FULFILMENT_PENDING_DEADLINE", 3600),
+    # A verdict by hand above this (minor units) needs a second person.
+    "SECOND_PERSON_ABOVE": env.amounts(
+        "FULFILMENT_SECOND_PERSON_ABOVE", "NGN=100000000,EUR=1000000,JPY=1000000"
+    ),
     "POLL_INTERVAL": POLL_INTERVAL,
     "CONNECTORS": {
         "sandbox": {"CLASS": "fulfilment.connectors.sandbox.SandboxConnector", **SANDBOX},

@@ -98,22 +98,29 @@ def _unknown(situation: Situation) -> Verdict:
 
 
 def _cannot_ask(situation: Situation) -> Verdict:
+    """A person is asked at once: no look-up will ever answer."""
     if situation.rules.capabilities.errors_cached or not may_send(situation):
         return OpenCase(reason="this provider cannot be asked", case="cannot_ask")
     if not situation.fenced:
-        return Wait(reason="an attempt may still be under way", until=situation.fenced_at)
-    return _requeue(situation, reason="cannot be asked, and knows its reference again")
+        return OpenCase(
+            reason="this provider cannot be asked, and an attempt may still be under way",
+            case="cannot_ask",
+            until=situation.fenced_at,
+        )
+    return _requeue(
+        situation, reason="cannot be asked, and knows its reference again", case="cannot_ask"
+    )
 
 
-def _requeue(situation: Situation, *, reason: str) -> Verdict:
+def _requeue(situation: Situation, *, reason: str, case: str = "") -> Verdict:
     if situation.failed_starts >= situation.rules.crashes:
         crashed = f"the worker crashed {situation.failed_starts} times before sending"
         return OpenCase(reason=crashed, case="crashes")
     last = situation.tries[-1] if situation.tries else None
     if last is not None and last.answers and not last.may_have_arrived:
-        return Requeue(reason=f"{reason}; it was not taken", pace=Pace.BACK_OFF)
+        return Requeue(reason=f"{reason}; it was not taken", pace=Pace.BACK_OFF, case=case)
     blind = situation.unresolved and not situation.rules.capabilities.lookup_by_reference
-    return Requeue(reason=reason, pace=Pace.SCHEDULE if blind else Pace.NOW)
+    return Requeue(reason=reason, pace=Pace.SCHEDULE if blind else Pace.NOW, case=case)
 
 
 def _wait(situation: Situation, *, reason: str) -> Verdict:

@@ -147,12 +147,14 @@ def _carry_out(
         case Fulfil() | Reverse() | Fail():
             return books.apply(row, verdict, actor=actor, attempt=attempt)
         case Requeue():
+            if verdict.case:
+                casebook.open_case(row, reason=CaseReason(verdict.case), actor=actor)
             return timing.requeue(row, verdict, actor=actor, at=situation.now)
         case Wait():
             return timing.reschedule(row, situation, until=verdict.until, asked=asked)
         case OpenCase():
             casebook.open_case(row, reason=CaseReason(verdict.case), actor=actor)
-            return timing.reschedule(row, situation, asked=asked)
+            return timing.reschedule(row, situation, until=verdict.until, asked=asked)
         case Conflict():
             casebook.open_case(row, reason=CaseReason.CONFLICT, actor=actor, note=verdict.reason)
             return timing.reschedule(row, situation, asked=asked)

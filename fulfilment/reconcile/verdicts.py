@@ -41,10 +41,14 @@ class Fail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requeue:
-    """Nothing happened yet, and sending the same reference cannot make it happen twice."""
+    """Nothing happened yet, and sending the same reference cannot make it happen twice.
+
+    With a `case` (a `CaseReason`) a person is asked as well.
+    """
 
     reason: str
     pace: Pace
+    case: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,7 @@ class OpenCase:
 
     reason: str
     case: str
+    until: datetime | None = None  # when the clock alone changes the picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

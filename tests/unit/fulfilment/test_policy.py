@@ -164,11 +164,15 @@ def test_a_refused_second_sending_goes_again_on_the_answers_about_the_first() ->
 
 def test_a_provider_that_cannot_be_asked_gets_the_same_key_again_inside_its_window() -> None:
     verdict = policy.decide(situation(tries=(OLD,), capabilities=BLIND))
-    assert verdict == Requeue(reason=verdict.reason, pace=Pace.SCHEDULE)
+    assert isinstance(verdict, Requeue)
+    assert verdict.pace is Pace.SCHEDULE
+    assert verdict.case == "cannot_ask", "nobody was asked though no look-up will ever answer"
 
 
 def test_the_same_key_is_not_sent_again_beside_a_call_that_may_be_under_way() -> None:
-    assert isinstance(policy.decide(situation(tries=(FRESH,), capabilities=BLIND)), Wait)
+    verdict = policy.decide(situation(tries=(FRESH,), capabilities=BLIND))
+    assert isinstance(verdict, OpenCase), "it was sent again, or a person was not asked at once"
+    assert (verdict.case, verdict.until) == ("cannot_ask", FRESH.claimed_at + FENCE)
 
 
 def test_cached_errors_and_a_closed_window_go_to_a_person_at_once() -> None:

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("fulfilment", "0003_cancel"),
+        ("fulfilment", "0004_cancel"),
     ]
 
     operations = [

@@ -32,7 +32,7 @@ def entry(provider: str) -> Entry:
 def build(provider: str, given: Mapping[str, Any]) -> Entry:
     """The entry from its settings: CONNECTOR, SECRETS and, where it is several, SPEAKS_FOR."""
     name = str(given["CONNECTOR"])
-    connector = registry.connector(name)
+    connector = registry.build(name)
     webhooks = getattr(connector, "webhooks", None)
     if webhooks is None:
         raise ValueError(f"the connector {name!r} receives no events")

@@ -1,4 +1,4 @@
-"""The demo's cast: customers with money, two members of staff. Running it again adds nothing."""
+"""The demo's cast: customers with money, three members of staff. Running it again adds nothing."""
 
 import secrets
 from typing import Any
@@ -20,10 +20,18 @@ CUSTOMERS = {
     "dayo": "0123456784",  # these two live in the simulator
     "efe": "0123456785",
 }
+_VERDICTS = (
+    "ask_provider",
+    "cancel_pending",
+    "resolve_fulfilled",
+    "resolve_failed",
+    "correct_failed",
+)
 # Who may decide what became of a payment; everybody on the staff may look and ask.
 STAFF = {
-    "agent": ("ask_provider",),
-    "senior": ("ask_provider", "resolve_fulfilled", "resolve_failed"),
+    "agent": ("ask_provider", "cancel_pending"),
+    "senior": _VERDICTS,
+    "chief": _VERDICTS,  # the second person above a limit
 }
 SEEN_BY_STAFF = ("bank", "fulfilment", "idempotency")
 

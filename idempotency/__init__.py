@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idempotency.claims import Claim
-    from idempotency.completion import complete, correct
+    from idempotency.completion import answer_of, complete, correct
     from idempotency.contract import Answer, Progress, Record
     from idempotency.decorators import idempotent
     from idempotency.errors import AlreadyApplied, Refusal, Transient
@@ -24,6 +24,7 @@ __all__ = [
     "Record",
     "Refusal",
     "Transient",
+    "answer_of",
     "complete",
     "correct",
     "idempotent",
@@ -40,6 +41,7 @@ _HOMES = {
     "Record": "contract",
     "Refusal": "errors",
     "Transient": "errors",
+    "answer_of": "completion",
     "complete": "completion",
     "correct": "completion",
     "idempotent": "decorators",

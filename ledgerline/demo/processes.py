@@ -72,7 +72,8 @@ def _web(folder: Path, environment: Mapping[str, str], listener: socket.socket) 
     fd = listener.fileno()
     return _python(
         folder, "web", environment, "gunicorn", "ledgerline.wsgi:application",
-        "--bind", f"fd://{fd}", "--worker-class", "gthread", "--workers", "2", "--threads", "4",
+        "--bind", f"fd://{fd}", "--worker-class", "gthread", "--workers", "2",
+        "--threads", environment.get("WEB_THREADS", "4"),
         "--timeout", "20", "--graceful-timeout", "5", "--no-control-socket",
         # an `Idempotency_Key` beside `Idempotency-Key` is a mistake that its sender has to see: 400
         "--header-map", "refuse",

@@ -24,14 +24,22 @@ class Phone:
         self._headers = {"Authorization": f"Bearer {tokens.issue(account.owner)}"}
         self._client = Client(raise_request_exception=False)
 
-    def pay(self, body: Any = B0, *, key: str | None = None, content_type="application/json"):
+    def pay(
+        self,
+        body: Any = B0,
+        *,
+        key: str | None = None,
+        content_type="application/json",
+        prefer: str = "",
+    ):
         """POST /v1/transfers; `body` as it is if bytes, else as JSON."""
+        wish = {"Prefer": prefer} if prefer else {}
         return self._client.generic(
             "POST",
             "/v1/transfers",
             body if isinstance(body, bytes) else json.dumps(body).encode(),
             content_type=content_type,
-            headers=self._headers | {"Idempotency-Key": key or str(uuid4())},
+            headers=self._headers | wish | {"Idempotency-Key": key or str(uuid4())},
         )
 
     def get(self, path: str):

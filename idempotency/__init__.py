@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idempotency.claims import Claim
-    from idempotency.completion import complete, correct
+    from idempotency.completion import answer_of, complete, correct
     from idempotency.contract import Answer, Progress, Record
     from idempotency.decorators import idempotent
     from idempotency.errors import (
@@ -41,6 +41,7 @@ __all__ = [
     "Refusal",
     "Transient",
     "Unknown",
+    "answer_of",
     "complete",
     "correct",
     "idempotent",
@@ -65,6 +66,7 @@ _HOMES = {
     "Refusal": "errors",
     "Transient": "errors",
     "Unknown": "recovery",
+    "answer_of": "completion",
     "complete": "completion",
     "correct": "completion",
     "idempotent": "decorators",

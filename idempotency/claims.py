@@ -1,6 +1,7 @@
 """The claim that a handler runs under: whose request it is, which key names it, what was asked."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
@@ -27,19 +28,23 @@ class Claim:
     operation: str
     fingerprint: str
     deferred: HttpResponseBase | None = field(default=None, repr=False)
+    then: Callable[[], HttpResponseBase | None] | None = field(default=None, repr=False)
 
     @property
     def reference(self) -> str:
         """The stable public name of what this key asks for: 32 hex, the same on every retry."""
         return keys.reference_of(self.scope, self.key)
 
-    def defer(self, response: R) -> R:
+    def defer(self, response: R, *, then: Callable[[], HttpResponseBase | None] | None = None) -> R:
         """Leave the outcome open: return what this returns, as the handler's provisional answer.
 
         The business rows commit, the key stays in progress without a lease and is never taken
         over, the answer is not stored. Whoever learns the outcome calls `idempotency.complete()`.
+
+        `then` runs after the commit, outside any transaction, and may wait there: a response that
+        it returns is sent instead. None, or an exception, which is logged: the provisional one.
         """
-        self.deferred = response
+        self.deferred, self.then = response, then
         return response
 
 

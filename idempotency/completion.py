@@ -1,6 +1,6 @@
 """`complete()`: whoever learns a deferred outcome gives the key its final answer.
 
-`correct()`: the one case in which a final answer changes.
+`correct()`: the one case in which a final answer changes. `answer_of()`: what is stored.
 """
 
 import logging
@@ -32,6 +32,12 @@ def complete(scope: UUID, key: str, answer: Answer, *, using: str | None = None)
     )
     log.info("deferred key completed", extra={"action": "completed"} | about)
     return True
+
+
+def answer_of(scope: UUID, key: str, *, using: str | None = None) -> Answer | None:
+    """The final answer that is stored for the key; None while there is none."""
+    found = store.read(scope, key, using=using)
+    return None if found is None else found.record.answer
 
 
 def correct(scope: UUID, key: str, answer: Answer, *, using: str | None = None) -> bool:

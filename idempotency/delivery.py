@@ -40,6 +40,8 @@ def send(
         action, response = _ended(decided, slot)
     else:
         action, response = _standing(decided, call, progress, slot)
+    if isinstance(decided, Provisional) and claim is not None and claim.then is not None:
+        response = _followed(response, claim.then)
     responses.expose(response, call.http)
     _log(action, response, claim)
     return response
@@ -57,6 +59,17 @@ def _ended(ending: Ending, slot: cache.Slot | None) -> tuple[str, HttpResponseBa
             return "rolled_back", response
         case _:
             assert_never(ending)
+
+
+def _followed(
+    response: HttpResponseBase, then: Callable[[], HttpResponseBase | None]
+) -> HttpResponseBase:
+    """What the handler wanted after the commit. Whatever goes wrong there, its 202 is true."""
+    try:
+        return then() or response
+    except Exception:
+        log.exception("nothing came after the commit", extra={"action": "then_failed"})
+        return response
 
 
 def _standing(

@@ -51,6 +51,21 @@ def timeouts_in_order(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[
     ]
 
 
+@register()
+def waiting_leaves_room(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Requests that wait for an outcome end before the web server gives up, and are few."""
+    found: list[CheckMessage] = []
+    if settings.LONGEST_WAIT >= settings.WEB_TIMEOUT:
+        hint = "Lower LONGEST_WAIT; the client must get its 202 before somebody gives up."
+        text = "LONGEST_WAIT must be shorter than WEB_TIMEOUT."
+        found.append(Error(text, hint=hint, id="ledgerline.E002"))
+    if settings.WAITING_THREADS * 4 > settings.WEB_THREADS:
+        hint = "Lower WAITING_THREADS or raise WEB_THREADS (and gunicorn's --threads)."
+        text = "WAITING_THREADS must not be more than a quarter of WEB_THREADS."
+        found.append(Error(text, hint=hint, id="ledgerline.E003"))
+    return found
+
+
 @register(deploy=True)
 def secrets_are_set(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Development secrets must not reach production."""

@@ -69,6 +69,13 @@ LOCK_TIMEOUT = env.seconds("LOCK_TIMEOUT", 3)
 IDLE_IN_TRANSACTION_TIMEOUT = env.seconds("IDLE_IN_TRANSACTION_TIMEOUT", 15)
 
 
+# How long POST /v1/transfers may wait for an outcome (`Prefer: wait=N`), and how many threads of one
+# web process may do so: a quarter at most, or they would keep everybody else out.
+LONGEST_WAIT = env.seconds("LONGEST_WAIT", 10)
+WEB_THREADS = env.integer("WEB_THREADS", 4)  # of one process, as gunicorn's --threads
+WAITING_THREADS = env.integer("WAITING_THREADS", WEB_THREADS // 4)
+
+
 def _milliseconds(value: timedelta) -> int:
     return round(value.total_seconds() * 1000)
 

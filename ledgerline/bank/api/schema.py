@@ -100,6 +100,12 @@ KEY = OpenApiParameter(
     required=True,
     description="One per action of the user; the same on every retry of it.",
 )
+PREFER = OpenApiParameter(
+    "Prefer",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="`wait=N` (RFC 7240): up to 10 seconds, the answer waits for the outcome",
+)
 LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="1 to 100 rows, usually 20")
 AFTER = OpenApiParameter("after", OpenApiTypes.STR, description="the last row you have seen")
 REFERENCE = OpenApiParameter("reference", OpenApiTypes.STR, description="finds the one of a key")

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 import idempotency
 from idempotency.responses import http_response
-from ledgerline.bank import answers, errors, transfers
+from ledgerline.bank import answers, errors, transfers, waiting
 from ledgerline.bank.api import pages, schema
 from ledgerline.bank.api.orders import OrderFields
 from ledgerline.bank.models import Transfer
@@ -27,7 +27,7 @@ class Transfers(APIView):
 
     @extend_schema(
         request=OrderFields,
-        parameters=[schema.KEY],
+        parameters=[schema.KEY, schema.PREFER],
         responses={201: schema.TRANSFER, 202: schema.TRANSFER, **schema.PROBLEMS},
     )
     @idempotency.idempotent(mode="atomic", progress="progress")
@@ -35,10 +35,10 @@ class Transfers(APIView):
         """Pay: 201 when the money has moved, 202 when another bank still has to take it."""
         claim: Claim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
         if transfers.find(claim.reference) is not None:
-            return _answer_again(claim.reference, claim)
+            return _answer_again(claim.reference, claim, request)
         transfer = transfers.make(OrderFields(data=request.data).order(), claim=claim)
         if transfer.state == Transfer.State.PENDING:
-            return claim.defer(http_response(answers.accepted(transfer)))
+            return _accepted(transfer, claim, request)
         return http_response(answers.created(transfer))
 
     def progress(self, request: Request, record: Any) -> idempotency.Progress:
@@ -92,7 +92,27 @@ class Cancellation(APIView):
         return Response(answers.represent(cancelled))
 
 
-def _answer_again(reference: str, claim: "Claim") -> HttpResponseBase:
+def _accepted(transfer: Transfer, claim: "Claim", request: Request) -> HttpResponseBase:
+    """202; or, if the client would rather wait a little, what comes of it in that time."""
+    provisional = http_response(answers.accepted(transfer))
+    seconds = waiting.preferred(request.headers.get("Prefer", ""))
+    if not seconds:
+        return claim.defer(provisional)
+
+    def wait() -> HttpResponseBase | None:
+        waited = waiting.for_outcome(transfer.pk, seconds=seconds)
+        if waited is waiting.Waited.NOT_AT_ALL:
+            return None
+        decided = waited is waiting.Waited.DECIDED
+        answer = idempotency.answer_of(claim.scope, claim.key) if decided else None
+        response = provisional if answer is None else http_response(answer)
+        response["Preference-Applied"] = f"wait={seconds}"
+        return response
+
+    return claim.defer(provisional, then=wait)
+
+
+def _answer_again(reference: str, claim: "Claim", request: Request) -> HttpResponseBase:
     """The key's row is gone, the transfer is not: its answer, never a second payment.
 
     Locked, because a verdict at this moment would find no key to complete, and the one that we
@@ -103,7 +123,7 @@ def _answer_again(reference: str, claim: "Claim") -> HttpResponseBase:
         raise idempotency.AlreadyApplied(answers.final(earlier), earlier.request_hash)
     if earlier.request_hash != claim.fingerprint:
         raise idempotency.AlreadyApplied(answers.accepted(earlier), earlier.request_hash)
-    return claim.defer(http_response(answers.accepted(earlier)))
+    return _accepted(earlier, claim, request)
 
 
 def _mine(request: Request, pk: UUID) -> Transfer:

@@ -31,14 +31,16 @@ class Phone:
         key: str | None = None,
         content_type="application/json",
         path="/v1/transfers",
+        prefer: str = "",
     ):
         """POST; `body` as it is if bytes, else as JSON."""
+        wish = {"Prefer": prefer} if prefer else {}
         return self._client.generic(
             "POST",
             path,
             body if isinstance(body, bytes) else json.dumps(body).encode(),
             content_type=content_type,
-            headers=self._headers | {"Idempotency-Key": key or str(uuid4())},
+            headers=self._headers | wish | {"Idempotency-Key": key or str(uuid4())},
         )
 
     def get(self, path: str):

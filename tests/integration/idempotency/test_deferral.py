@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.http import HttpResponse
 from rest_framework.response import Response
 
-from idempotency import AlreadyApplied, Answer, Progress, complete
+from idempotency import AlreadyApplied, Answer, Progress, Transient, answer_of, complete
 from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows, writes_then
 
@@ -86,6 +87,65 @@ def test_complete_touches_deferred_keys_only(
     name = "held" if "held_at" in state else "leased"
     assert (answer.status_code, answer.json()["code"]) == expected[name]
     assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_what_follows_the_commit_sees_it_is_in_no_transaction_and_may_answer(
+    ada: Phone, stage_: Stage, key: str
+) -> None:
+    seen: list[Any] = []
+
+    def then() -> HttpResponse:
+        seen.append((effects(), rows(), connection.in_atomic_block))
+        return HttpResponse(b"later", status=200, headers={"X-Later": "1"})
+
+    def act(request: Any) -> Any:
+        return request.idempotency.defer(Response({"n": effect(request)}, status=202), then=then)
+
+    stage_.act, stage_.progress = act, lambda request, record: Progress()
+    answer = ada.send(key)
+    assert (answer.status_code, answer.content, answer["X-Later"]) == (200, b"later", "1")
+    assert seen == [(1, [(key, "in_progress", None)], False)], "it ran before the commit"
+    assert MARKER not in answer.headers
+    assert (ada.send(key).status_code, len(seen)) == (409, 1), "what it answered was stored"
+
+
+@pytest.mark.parametrize("fails", [True, False], ids=["raises", "has nothing to say"])
+def test_nothing_after_the_commit_spoils_the_provisional_answer(
+    ada: Phone, stage_: Stage, key: str, fails: bool
+) -> None:
+    def then() -> None:
+        if fails:
+            raise ValueError("no")
+
+    def act(request: Any) -> Any:
+        return request.idempotency.defer(Response({"n": effect(request)}, status=202), then=then)
+
+    stage_.act = act
+    answer = ada.send(key)
+    assert (answer.status_code, answer.json()) == (202, {"n": 1})
+    assert (effects(), rows()) == (1, [(key, "in_progress", None)])
+
+
+def test_nothing_follows_a_rollback(ada: Phone, stage_: Stage, key: str) -> None:
+    seen: list[int] = []
+
+    def act(request: Any) -> Any:
+        request.idempotency.defer(Response(status=202), then=lambda: seen.append(1))
+        raise Transient
+
+    stage_.act = act
+    assert ada.send(key).status_code == 503
+    assert seen == []
+
+
+def test_the_stored_answer_can_be_asked_for(ada: Phone, stage_: Stage, key: str) -> None:
+    stage_.act = lambda request: request.idempotency.defer(Response(status=202))
+    assert answer_of(ADA, key) is None
+    ada.send(key)
+    assert answer_of(ADA, key) is None
+    final = Answer(201, (("Content-Type", "text/plain"),), b"done")
+    complete(ADA, key, final)
+    assert answer_of(ADA, key) == final
 
 
 def test_an_applied_reference_answers_after_its_key_is_gone(

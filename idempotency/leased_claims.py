@@ -68,7 +68,7 @@ class LeasedClaim(Claim):
             yield
             self._open = stack.pop_all()
 
-    def defer(self, response: object) -> NoReturn:
+    def defer(self, response: object, *, then: object = None) -> NoReturn:
         """Not in leased mode: raises ImproperlyConfigured."""
         raise ImproperlyConfigured("Only an atomic handler defers; a leased one settles or holds.")
 

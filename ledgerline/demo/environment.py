@@ -9,18 +9,18 @@ from pathlib import Path
 
 # A value that the person's own environment gives wins over these.
 SHORT_TIMES = {
-    "FULFILMENT_LEASE": "8",
+    "FULFILMENT_LEASE": "5",
     "FULFILMENT_TOTAL_DEADLINE": "3",
-    "FULFILMENT_MARGIN": "2",
+    "FULFILMENT_MARGIN": "1",
     "FULFILMENT_SCHEDULE": "1,1,2,3,5",
     "FULFILMENT_CASE_DEADLINE": "8",
     "FULFILMENT_POLL_INTERVAL": "1",
     "SANDBOX_VISIBLE_AFTER": "0.5",
     "SANDBOX_NOT_FOUND_FINAL_AFTER": "3",
     "WEB_TIMEOUT": "12",
-    "IDEMPOTENCY_LEASE": "8",
+    "IDEMPOTENCY_LEASE": "5",
     "IDEMPOTENCY_DEADLINE": "3",
-    "IDEMPOTENCY_MARGIN": "2",
+    "IDEMPOTENCY_MARGIN": "1",
     "IDEMPOTENCY_RECHECK_FIRST": "1",
     "IDEMPOTENCY_RECHECK_LAST": "5",
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),

@@ -14,7 +14,7 @@ from tests.acceptance.conftest import Demo
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 
 PAYMENTS = 24
-LEASE = 8  # seconds, as the demo sets it
+LEASE = 5  # seconds, as the demo sets it
 STUCK = """
 SELECT extract(epoch FROM clock_timestamp() - max(a.claimed_at)) AS age
   FROM fulfilment f JOIN fulfilment_attempt a ON a.fulfilment_id = f.id

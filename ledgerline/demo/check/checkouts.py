@@ -81,16 +81,22 @@ def one_event_thirty_times(system: System) -> str:
 
 def a_dying_web_process(system: System) -> str:
     """The leased handler is killed at each of its boundaries: one checkout each."""
-    for boundary in BOUNDARIES:
-        _one_checkout(system, boundary)
+    dead = [(boundary, *_died(system, boundary)) for boundary in BOUNDARIES]
+    for boundary, key, body in dead:
+        _one_checkout(system, boundary, key, body)
     names = ", ".join(boundary.name for boundary in BOUNDARIES)
     return f"killed at {names}: each retry got its 201, one checkout each"
 
 
-def _one_checkout(system: System, boundary: Boundary) -> None:
+def _died(system: System, boundary: Boundary) -> tuple[str, dict[str, Any]]:
+    """The key and the body of a request whose web process was killed at the boundary."""
     key, body = f"{CLAIM}{new_key()}", _body(narration="" if boundary.at else "sandbox:hang(2)")
     with _phone(system) as phone:
         _die(system, boundary, lambda: _sent(phone, body, key))
+    return key, body
+
+
+def _one_checkout(system: System, boundary: Boundary, key: str, body: dict[str, Any]) -> None:
     with _phone(system) as phone:
         final = taps.paid(phone.until_final(body, key=key))
     reference = json.loads(final.body)["reference"]

@@ -2,7 +2,6 @@
 
 import json
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +12,11 @@ from ledgerline.demo.check.phone import Phone, new_key
 from ledgerline.demo.check.stalls import At, stalled, wait_for
 from ledgerline.demo.check.system import System
 
-# `sent_at` is set right before the call; whoever is held there has claimed and not yet sent.
-MARK = At("fulfilment_attempt", "UPDATE OF sent_at", "NEW.sent_at IS NOT NULL")
+# Whose worker has a payment in hand, by what the payment says.
+_WORKER = """
+SELECT a.worker FROM fulfilment_attempt a JOIN fulfilment f ON f.id = a.fulfilment_id
+ WHERE f.instruction->>'narration' = %(narration)s AND a.closed_at IS NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,12 @@ def killed_workers(system: System) -> str:
         before = _killed_before_the_mark(system, phone)
         after = _killed_after_the_mark(system, phone)
         during = _killed_in_mid_call(system, phone)
-    return f"before the mark: {before}; after it: {after}; in mid-call: {during}; paid once each"
+        told = (
+            f"before the mark: {_requeued(system, before.settled(system, phone))}",
+            f"after it: {_sent_again(system, after.settled(system, phone))}",
+            f"in mid-call: {_found(system, during.settled(system, phone))}",
+        )
+    return f"{'; '.join(told)}; paid once each"
 
 
 def a_frozen_worker(system: System) -> str:
@@ -67,42 +74,55 @@ def a_frozen_worker(system: System) -> str:
     return f"taken over and settled by look-up; its late answer ({late}) is on record; paid once"
 
 
-def _killed_before_the_mark(system: System, phone: Phone) -> str:
+def _killed_before_the_mark(system: System, phone: Phone) -> Order:
     order = _order(system, f"demo-check f1 {new_key()[:8]}", amount=512)
-    with stalled(system, MARK) as stall:
+    with stalled(system, _mark_of(order)) as stall:
         order.taken(phone)
         stall.kill("worker")
-    reference = order.settled(system, phone)
-    said = books.said(system, reference)
-    assert not any(source == "lookup" for source, _ in said), f"nothing was sent, yet: {said}"
-    return "requeued without a look-up"
+    return order
 
 
-def _killed_after_the_mark(system: System, phone: Phone) -> str:
+def _killed_after_the_mark(system: System, phone: Phone) -> Order:
     order = _order(system, f"demo-check f2 {new_key()[:8]}", amount=513)
-    with stalled(system, MARK) as stall:
+    with stalled(system, _mark_of(order)) as stall:
         order.taken(phone)
         caught = stall.caught("worker")
         caught.suspend()  # its mark commits without it; the call is never made
         stall.let_through()
         time.sleep(0.3)
         caught.kill()
-    reference = order.settled(system, phone)
+    return order
+
+
+def _killed_in_mid_call(system: System, phone: Phone) -> Order:
+    narration = f"demo-check f3 {new_key()[:8]} sandbox:hang(2) sandbox:no_webhook"
+    order = _order(system, narration, amount=514)
+    order.taken(phone)
+    _caller(system, order).kill()
+    return order
+
+
+def _mark_of(order: Order) -> At:
+    """`sent_at` is set right before the call; whoever is held there has claimed and not sent."""
+    payment = "SELECT FROM fulfilment f WHERE f.id = NEW.fulfilment_id"
+    own = f"{payment} AND f.instruction->>'narration' = '{order.body['narration']}'"
+    return At("fulfilment_attempt", "UPDATE OF sent_at", f"EXISTS ({own})")
+
+
+def _requeued(system: System, reference: str) -> str:
+    said = books.said(system, reference)
+    assert not any(source == "lookup" for source, _ in said), f"nothing was sent, yet: {said}"
+    return "requeued without a look-up"
+
+
+def _sent_again(system: System, reference: str) -> str:
     said = books.said(system, reference)
     absent = said.count(("lookup", "not_found"))
-    assert absent >= 3, (
-        f"sent again after {absent} look-ups: that is a guess; what was said: {said}"
-    )
+    assert absent >= 3, f"sent again after {absent} look-ups: a guess; what was said: {said}"
     return f"unknown, {absent} x not found, sent again"
 
 
-def _killed_in_mid_call(system: System, phone: Phone) -> str:
-    order = _order(
-        system, f"demo-check f3 {new_key()[:8]} sandbox:hang(2) sandbox:no_webhook", amount=514
-    )
-    order.taken(phone)
-    _caller(system, order).kill()
-    reference = order.settled(system, phone)
+def _found(system: System, reference: str) -> str:
     said = books.said(system, reference)
     assert ("lookup", "done") in said, f"no look-up found it; what was said: {said}"
     return "found by look-up"
@@ -116,12 +136,9 @@ def _caller(system: System, order: Order) -> psutil.Process:
         return any(p["narration"] == narration for p in system.books().values())
 
     wait_for(booked, "the provider never got the call")
-    port = int(system.sandbox_url.rpartition(":")[2])
-    for process in system.processes("worker"):
-        with suppress(psutil.NoSuchProcess):
-            if any(end.raddr and end.raddr.port == port for end in process.net_connections("tcp")):
-                return process
-    raise AssertionError("no worker process has a connection to the provider")
+    holder = system.rows(_WORKER, narration=narration)
+    assert holder, "nobody has the payment in hand any more"
+    return psutil.Process(int(holder[0]["worker"].rpartition(":")[2]))
 
 
 def _its_own_answer(system: System, reference: str) -> str:

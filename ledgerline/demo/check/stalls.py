@@ -3,6 +3,7 @@
 So a kill lands between two statements of the running system, and not somewhere near them.
 """
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,21 +15,20 @@ import psycopg
 
 from ledgerline.demo.check.system import System
 
-GATE = 20260930  # the number of the advisory lock
-
 _INSTALL = """
-CREATE OR REPLACE FUNCTION demo_check_stall() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_advisory_xact_lock({gate});
+    IF {when} THEN
+        PERFORM pg_advisory_xact_lock({gate});
+    END IF;
     RETURN NEW;
 END $$;
-CREATE OR REPLACE TRIGGER demo_check_stall BEFORE {event} ON {table}
-    FOR EACH ROW WHEN ({when}) EXECUTE FUNCTION demo_check_stall();
+CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH ROW EXECUTE FUNCTION {name}();
 """
-_REMOVE = "DROP FUNCTION IF EXISTS demo_check_stall() CASCADE"
+_REMOVE = "DROP FUNCTION IF EXISTS {name}() CASCADE"
 _WAITING = """
-SELECT client_port, pid FROM pg_stat_activity
- WHERE wait_event_type = 'Lock' AND wait_event = 'advisory' AND datname = current_database()
+SELECT a.client_port, a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+ WHERE l.locktype = 'advisory' AND NOT l.granted AND l.classid = 0 AND l.objid = %(gate)s
 """
 
 
@@ -47,6 +47,7 @@ class Stall:
 
     system: System
     connection: psycopg.Connection
+    gate: int  # the number of the advisory lock
 
     def caught(self, role: str, *, patience: float = 20.0) -> psutil.Process:
         """The process of this role that waits at the gate."""
@@ -69,7 +70,7 @@ class Stall:
         self.connection.execute("SELECT pg_advisory_unlock_all()")
 
     def _waiting(self) -> list[dict[str, Any]]:
-        return self.system.rows(_WAITING)
+        return self.system.rows(_WAITING, gate=self.gate)
 
 
 @contextmanager
@@ -78,15 +79,19 @@ def stalled(system: System, at: At) -> Iterator[Stall]:
 
     The server's lock time-out bounds how long it can be held.
     """
+    gate = random.randrange(1, 2**31)
+    name = f"demo_check_{gate}"
     with psycopg.connect(system.database_url, autocommit=True) as connection:
-        connection.execute("SELECT pg_advisory_lock(%s)", [GATE])
-        install = _INSTALL.format(gate=GATE, event=at.event, table=at.table, when=at.when)
+        connection.execute("SELECT pg_advisory_lock(%s)", [gate])
+        install = _INSTALL.format(
+            name=name, gate=gate, event=at.event, table=at.table, when=at.when
+        )
         connection.execute(install.encode())
         try:
-            yield Stall(system, connection)
+            yield Stall(system, connection, gate)
         finally:
             connection.execute("SELECT pg_advisory_unlock_all()")
-            connection.execute(_REMOVE)
+            connection.execute(_REMOVE.format(name=name).encode())
 
 
 def process_at(system: System, role: str, *, port: int) -> psutil.Process:

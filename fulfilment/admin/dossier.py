@@ -16,7 +16,7 @@ from fulfilment.models import (
     Source,
     Transition,
 )
-from fulfilment.reconcile import reading
+from fulfilment.reconcile import proposals, reading
 from fulfilment.reconcile.situation import Situation
 from fulfilment.states import State
 
@@ -37,6 +37,7 @@ class Dossier:
     cases: tuple[Case, ...]
     actions: tuple[CaseAction, ...]
     situation: Situation | None  # as the rules see it; None where the connector is gone
+    proposal: CaseAction | None  # the verdict that waits for a second person and still stands
     now: datetime
 
     @property
@@ -92,8 +93,14 @@ def load(fulfilment: Fulfilment) -> Dossier:
             CaseAction.objects.filter(case__fulfilment_id=fulfilment.pk).order_by("acted_at", "id")
         ),
         situation=_situation(fulfilment),
+        proposal=_proposal(fulfilment),
         now=store.now(),
     )
+
+
+def _proposal(fulfilment: Fulfilment) -> CaseAction | None:
+    standing = proposals.standing(fulfilment)
+    return None if standing is None or proposals.voided_by(fulfilment, standing) else standing
 
 
 def _situation(fulfilment: Fulfilment) -> Situation | None:

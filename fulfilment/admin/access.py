@@ -1,5 +1,6 @@
 """What this person may do. Only for drawing the page: the services ask again, and they decide."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ TITLES = {
     people.RESOLVE["failed"]: "Can decide that an effect did not happen",
     people.ASK: "Can ask the provider now",
     people.CANCEL: "Can cancel what was never sent",
+    people.CORRECT: "Can correct a verdict that turned out wrong",
 }
 
 
@@ -18,11 +20,17 @@ TITLES = {
 class Access:
     """Per action, why it is not this person's to do; empty where it is."""
 
-    resolve_fulfilled: str
-    resolve_failed: str
-    ask: str
-    cancel: str
-    work: str  # open, take, release, note: whoever may do any of the above
+    actor: str  # how the person stands in the journal
+    missing: Mapping[str, str]  # by permission
+    work: str  # open, take, release, note: whoever may do anything else
+
+    @property
+    def ask(self) -> str:
+        return self.missing[people.ASK]
+
+    @property
+    def cancel(self) -> str:
+        return self.missing[people.CANCEL]
 
 
 def access_of(user: Any) -> Access:
@@ -30,10 +38,8 @@ def access_of(user: Any) -> Access:
     granted = {name: people.may(user, name) for name in TITLES}
     missing = {name: "" if granted[name] else _missing(title) for name, title in TITLES.items()}
     return Access(
-        resolve_fulfilled=missing[people.RESOLVE["fulfilled"]],
-        resolve_failed=missing[people.RESOLVE["failed"]],
-        ask=missing[people.ASK],
-        cancel=missing[people.CANCEL],
+        actor=people.name_of(user),
+        missing=missing,
         work="" if any(granted.values()) else "You may look at cases but not work on them.",
     )
 

@@ -13,9 +13,11 @@ from django.utils import timezone
 from fulfilment.admin import (
     access,
     columns,
+    decisions,
     dossier,
     filters,
     outcomes,
+    proposed,
     refusals,
     summary,
     work,
@@ -128,8 +130,9 @@ class ReconciliationAdmin(DetailAdmin):
             "ask": outcomes.ask(record, may),
             "decisions": [
                 (outcome, form_of(outcome, record, forms), self.address_of(f, outcome.step))
-                for outcome in outcomes.decisions(record, may)
+                for outcome in decisions.decisions(record, may)
             ],
+            "proposal": proposed.sentence(record),
             "case_sentence": work.sentence(record),
             "steps": [
                 (step, self.address_of(f, step.name))

@@ -14,18 +14,23 @@ from fulfilment.admin.filters import bucket_of
 from fulfilment.admin.money import money
 from fulfilment.admin.summary import overdue_before
 from fulfilment.admin.times import span, when
-from fulfilment.models import Case, Evidence, Fulfilment, Source
+from fulfilment.models import Case, CaseAction, Evidence, Fulfilment, Source
+from fulfilment.reconcile import casebook
 
 
 def with_history(rows: QuerySet[Fulfilment]) -> QuerySet[Fulfilment]:
-    """The newest word, the newest look-up and the open case of each row, in three statements."""
+    """The newest word, the newest look-up, the open case and its proposal, in four statements."""
     newest = Evidence.objects.order_by("-id")
     return rows.prefetch_related(
         Prefetch("evidence", newest.filter(source__in=PROVIDER_SOURCES)[:1], to_attr="newest_word"),
         Prefetch("evidence", newest.filter(source=Source.LOOKUP)[:1], to_attr="newest_lookup"),
         Prefetch(
             "cases",
-            Case.objects.filter(closed_at__isnull=True).select_related("owner"),
+            Case.objects.filter(closed_at__isnull=True)
+            .select_related("owner")
+            .prefetch_related(
+                Prefetch("actions", casebook.about_proposals()[:1], to_attr="newest_proposal")
+            ),
             to_attr="open_cases",
         ),
     )
@@ -97,7 +102,21 @@ def case(row: Fulfilment) -> SafeString:
     if not found:
         return format_html('none<br><span class="age">{}</span>', "checked automatically")
     return format_html(
-        "{}<br>{}", found[0].get_reason_display(), when(found[0].opened_at, now=timezone.now())
+        "{}<br>{}{}",
+        found[0].get_reason_display(),
+        when(found[0].opened_at, now=timezone.now()),
+        _proposal(found[0]),
+    )
+
+
+def _proposal(case: Case) -> SafeString:
+    newest = next(iter(getattr(case, "newest_proposal", [])), None)
+    if newest is None or newest.action != CaseAction.Action.PROPOSED:
+        return SafeString()
+    return format_html(
+        '<br><strong class="second">{} proposed “{}”: needs a second person</strong>',
+        words.who(newest.actor),
+        words.badge(newest.verdict).text.lower(),
     )
 
 

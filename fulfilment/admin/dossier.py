@@ -16,7 +16,7 @@ from fulfilment.models import (
     Source,
     Transition,
 )
-from fulfilment.reconcile import reading
+from fulfilment.reconcile import proposals, reading
 from fulfilment.reconcile.situation import Situation
 from fulfilment.states import State
 
@@ -38,6 +38,7 @@ class Dossier:
     actions: tuple[CaseAction, ...]
     situation: Situation  # as the rules see it
     connected: bool  # False: its connector was taken out of the settings, or cannot be built
+    proposal: CaseAction | None  # the verdict that waits for a second person and still stands
     now: datetime
 
     @property
@@ -94,5 +95,11 @@ def load(fulfilment: Fulfilment) -> Dossier:
         ),
         situation=reading.situation_of(fulfilment),
         connected=registry.can_be_used(fulfilment.connector),
+        proposal=_proposal(fulfilment),
         now=store.now(),
     )
+
+
+def _proposal(fulfilment: Fulfilment) -> CaseAction | None:
+    standing = proposals.standing(fulfilment)
+    return None if standing is None or proposals.voided_by(fulfilment, standing) else standing

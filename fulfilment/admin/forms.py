@@ -7,8 +7,9 @@ from django import forms
 
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
+from fulfilment.admin.words import BADGES
 
-VERDICTS = (("fulfilled", "paid out"), ("failed", "not paid out"))
+VERDICTS = [(state.value, badge.text) for state, badge in BADGES.items() if not state.is_open]
 
 
 class ResolveForm(forms.Form):
@@ -33,6 +34,13 @@ class ResolveForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+
+
+class ProposalForm(forms.Form):
+    """Which proposal, and the state of the row that the person was looking at."""
+
+    version = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
+    proposal = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
 
 
 class CancelForm(forms.Form):
@@ -78,7 +86,14 @@ def form_of(
     if given is not None and given.data.get("verdict", outcome.name) == outcome.name:
         return build(given.data, auto_id=auto_id)
     known = {"verdict": outcome.name, "version": dossier.fulfilment.version}
+    if dossier.proposal is not None:
+        known["proposal"] = dossier.proposal.pk
     return build(initial=known, auto_id=auto_id)
 
 
-_FORMS: Mapping[str, type[forms.Form]] = {"resolve": ResolveForm, "cancel": CancelForm}
+_FORMS: Mapping[str, type[forms.Form]] = {
+    "resolve": ResolveForm,
+    "cancel": CancelForm,
+    "approve": ProposalForm,
+    "withdraw": ProposalForm,
+}

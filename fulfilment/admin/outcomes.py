@@ -1,17 +1,14 @@
-"""What a person may do with a payment. A forbidden action stays on the page and says why."""
+"""A button with what pressing it does. A forbidden one stays on the page and says why."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from fulfilment.admin import words
 from fulfilment.admin.access import Access
 from fulfilment.admin.dossier import Dossier
-from fulfilment.admin.money import money
-from fulfilment.admin.story import agrees
-from fulfilment.admin.times import when
+from fulfilment.admin.phrases import sum_of
 from fulfilment.states import State
 
 
@@ -24,17 +21,10 @@ class Outcome:
 
     name: str
     label: str
-    consequences: tuple[str, ...]
+    consequences: tuple[str | SafeString, ...]
     blocked: tuple[str | SafeString, ...]
     tone: str = ""
     step: str = "resolve"
-
-
-def decisions(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
-    """What can be decided of a payment in its state, and what only seems so."""
-    if dossier.state in (State.PENDING, State.DISPATCHING):
-        return (_cancel(dossier, access),)
-    return (_paid_out(dossier, access), _not_paid_out(dossier, access), _send_again(dossier))
 
 
 def ask(dossier: Dossier, access: Access) -> Outcome:
@@ -51,60 +41,16 @@ def ask(dossier: Dossier, access: Access) -> Outcome:
     return Outcome("ask", f"Ask {provider} now", consequences, blocked, step="ask")
 
 
-def _cancel(dossier: Dossier, access: Access) -> Outcome:
+def cancel(dossier: Dossier, access: Access) -> Outcome:
+    """Taking back what was never sent."""
     provider = words.provider(dossier.fulfilment.connector)
     consequences = (
         f"It is never sent to {provider}.",
-        f"The {_sum(dossier)} that we hold for it is the customer's to spend again.",
+        f"The {sum_of(dossier)} that we hold for it is the customer's to spend again.",
         "The app will be told: cancelled, and that it may try again. It cannot be undone.",
     )
     blocked = tuple(_not_cancellable(dossier, access))
     return Outcome("cancel", "Cancel it", consequences, blocked, "not-done", step="cancel")
-
-
-def _paid_out(dossier: Dossier, access: Access) -> Outcome:
-    consequences = (
-        "The app will be told: completed.",
-        f"The {_sum(dossier)} that we hold for it leaves the customer's account.",
-        *_despite_difference(dossier),
-        "It cannot be undone.",
-    )
-    blocked = tuple(_undecidable(dossier, access.resolve_fulfilled))
-    return Outcome(State.FULFILLED, "Mark as paid out", consequences, blocked, "done")
-
-
-def _not_paid_out(dossier: Dossier, access: Access) -> Outcome:
-    provider = words.provider(dossier.fulfilment.connector)
-    consequences = (
-        "The app will be told: failed, and that it may try again.",
-        f"The {_sum(dossier)} that we hold for it goes back to the customer.",
-        f"If {provider} pays after all, that money is lost. It cannot be undone.",
-    )
-    blocked = (*_undecidable(dossier, access.resolve_failed), *_not_fenced(dossier))
-    return Outcome(State.FAILED, "Mark as not paid out", consequences, blocked, "not-done")
-
-
-def _send_again(dossier: Dossier) -> Outcome:
-    why = (
-        "Never by hand: it could pay twice. The automatic checks send it again by themselves, "
-        "under the same reference, once it is a fact that nothing was paid."
-    )
-    return Outcome("", "Send it again", (f"A second order over {_sum(dossier)}.",), (why,))
-
-
-def _despite_difference(dossier: Dossier) -> Iterator[str]:
-    theirs = dossier.theirs
-    if theirs is not None and theirs.amount is not None and not agrees(dossier, theirs):
-        said = money(theirs.amount, theirs.currency)
-        yield f"Careful: they name {said}. Our books move {_sum(dossier)} all the same."
-
-
-def _undecidable(dossier: Dossier, missing: str) -> Iterator[str]:
-    if dossier.state != State.NEEDS_RECONCILIATION:
-        state = words.badge(dossier.state).text.lower()
-        yield f"It is “{state}”, so there is no verdict to give by hand."
-    if missing:
-        yield missing
 
 
 def _not_cancellable(dossier: Dossier, access: Access) -> Iterator[str]:
@@ -127,22 +73,3 @@ def _not_askable(dossier: Dossier, access: Access) -> Iterator[str]:
         yield f"Nothing was ever sent, so {provider} cannot know anything about it."
     if access.ask:
         yield access.ask
-
-
-def _not_fenced(dossier: Dossier) -> Iterator[str | SafeString]:
-    """An attempt that may still be under way can still pay, whatever anybody knows now."""
-    situation = dossier.situation
-    if dossier.state != State.NEEDS_RECONCILIATION or situation.fenced:
-        return
-    if situation.fenced_at is None:
-        yield "An attempt is still open: it may be paying now."
-        return
-    yield format_html(
-        "An attempt may still reach {} until {}. Reload this page then.",
-        words.provider(dossier.fulfilment.connector),
-        when(situation.fenced_at, now=dossier.now),
-    )
-
-
-def _sum(dossier: Dossier) -> str:
-    return money(dossier.fulfilment.amount, dossier.fulfilment.currency)

@@ -31,14 +31,25 @@ def if_nothing_is_done(dossier: Dossier) -> Outlook:
     """For every state; decided rows say that nothing more happens by itself."""
     due = dossier.fulfilment.next_check_at
     if due is None:
-        text = "Nothing more happens by itself. A later contradiction would open a case."
-        return Outlook(format_html("{}", text), alarm=False)
+        return Outlook(format_html("{}", _after_the_verdict(dossier)), alarm=False)
     if due < overdue_before(dossier.now):
         return Outlook(_stopped(dossier, due), alarm=True)
     if dossier.state == State.NEEDS_RECONCILIATION:
         return Outlook(_checks(dossier, due), alarm=False)
     step = "It is sent" if dossier.state == State.PENDING else "Our sweeper looks after it"
     return Outlook(format_html("{} at {}.", step, when(due, now=dossier.now)), alarm=False)
+
+
+def _after_the_verdict(dossier: Dossier) -> str:
+    provider = words.provider(dossier.fulfilment.connector)
+    if dossier.open_case is not None:
+        return "The case stays open, and the verdict stands, until a person decides."
+    if dossier.state == State.FULFILLED:
+        return (
+            f"Nothing, unless {provider} gives the money back: that is booked by itself. "
+            "A later contradiction would open a case."
+        )
+    return "Nothing more happens by itself. A later contradiction would open a case."
 
 
 def _stopped(dossier: Dossier, due: datetime) -> SafeString:
@@ -82,6 +93,9 @@ def _position(dossier: Dossier) -> int:
 
 
 def _case(dossier: Dossier) -> SafeString:
+    if dossier.proposal is not None:
+        text = "The proposal waits meanwhile; whatever is newly learnt voids it."
+        return format_html("{}", text)
     if dossier.open_case is not None:
         return format_html("{}", "The case stays open meanwhile.")
     due = policy.case_due_at(dossier.situation)

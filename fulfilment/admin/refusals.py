@@ -26,7 +26,7 @@ def is_echo(dossier: Dossier, error: Exception, *, actor: str, given: dict[str, 
     return (
         isinstance(error, Stale)
         and move is not None
-        and (move.actor, move.after) == (actor, given.get("verdict"))
+        and (move.actor, move.after) == (actor, given.get("verdict", move.after))
         and move.version == given.get("version", -1) + 1
     )
 

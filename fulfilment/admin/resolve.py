@@ -10,9 +10,10 @@ from django.db import transaction
 
 from fulfilment import store, transitions
 from fulfilment.admin import words
-from fulfilment.admin.forms import CancelForm, NoteForm, ResolveForm
+from fulfilment.admin.forms import CancelForm, NoteForm, ProposalForm, ResolveForm
 from fulfilment.models import Case, CaseAction, Fulfilment
-from fulfilment.reconcile import cancellations, cases, lookups, people
+from fulfilment.reconcile import cancellations, cases, lookups, people, proposals
+from fulfilment.states import State
 
 # The same words again from the same person within this time are a second click.
 SECOND_CLICK = timedelta(minutes=5)
@@ -29,7 +30,32 @@ class Step:
 
 def _resolve(fulfilment: Fulfilment, *, actor: Any, **given: Any) -> str:
     row = cases.resolve(fulfilment.pk, actor=actor, **given)
-    return f"Done: it is marked as {words.badge(row.state).text.lower()}, and the app is told."
+    return _said(fulfilment, row, verdict=given["verdict"])
+
+
+def _approve(fulfilment: Fulfilment, *, actor: Any, proposal: int, version: int) -> str:
+    verdict = CaseAction.objects.filter(pk=proposal, case__fulfilment=fulfilment).first()
+    row = cases.approve(fulfilment.pk, actor=actor, proposal=proposal, version=version)
+    return _said(fulfilment, row, verdict=verdict.verdict if verdict else row.state)
+
+
+def _withdraw(fulfilment: Fulfilment, *, actor: Any, proposal: int, version: int) -> str:
+    cases.withdraw(fulfilment.pk, actor=actor, proposal=proposal)
+    return "The proposal is off the table. Nothing moved, and the case stays open."
+
+
+def _said(before: Fulfilment, after: Fulfilment, *, verdict: str) -> str:
+    """What came of a verdict, for the person who gave it."""
+    word = words.badge(verdict).text.lower()
+    if after.state == verdict and before.state == verdict:
+        return f"Done: it stays {word}, and the case is closed."
+    if after.state == verdict and before.state == State.FAILED:
+        return f"Done: it is corrected to {word}, and the app is told. The case says what moved."
+    if after.state == verdict:
+        return f"Done: it is marked as {word}, and the app is told."
+    if proposals.standing(after) is not None:
+        return f"Proposed: {word}. Nothing moved yet: a second person has to approve it."
+    return "Recorded as paid twice. The new case says what our books did and what is left to do."
 
 
 def _cancel(fulfilment: Fulfilment, *, actor: Any, note: str, version: int) -> str:
@@ -49,17 +75,17 @@ def _open(fulfilment: Fulfilment, *, actor: Any) -> str:
 
 def _take(fulfilment: Fulfilment, *, actor: Any) -> str:
     with transaction.atomic():
-        if _open_case(fulfilment, actor=actor).owner_id == actor.pk:
-            return "You own this case already."
+        _open_case(fulfilment, actor=actor)
         cases.take(fulfilment.pk, actor=actor)
     return "You own this case now."
 
 
 def _release(fulfilment: Fulfilment, *, actor: Any) -> str:
     with transaction.atomic():
-        if _open_case(fulfilment, actor=actor).owner_id != actor.pk:
-            return "You do not own this case, so there was nothing to release."
-        cases.release(fulfilment.pk, actor=actor)
+        _open_case(fulfilment, actor=actor)
+        case = cases.release(fulfilment.pk, actor=actor)
+    if case.owner_id is not None:
+        return "You do not own this case, so there was nothing to release."
     return "Nobody owns this case now."
 
 
@@ -92,6 +118,8 @@ STEPS = {
     step.name: step
     for step in (
         Step("resolve", ResolveForm, _resolve),
+        Step("approve", ProposalForm, _approve),
+        Step("withdraw", ProposalForm, _withdraw),
         Step("cancel", CancelForm, _cancel),
         Step("ask", forms.Form, _ask),
         Step("open", forms.Form, _open),

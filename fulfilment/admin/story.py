@@ -1,14 +1,14 @@
 """What happened, in one or two plain sentences: what is known, by whom, since when; never a guess."""
 
-from datetime import datetime
 from typing import assert_never
 
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from fulfilment.admin import words
+from fulfilment.admin import ending, words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
+from fulfilment.admin.phrases import joined, moment, provider_of, sum_of
 from fulfilment.admin.times import when
 from fulfilment.models import Attempt, CaseReason, Evidence, Finding, Source
 from fulfilment.reconcile import policy
@@ -24,9 +24,9 @@ def sentence(dossier: Dossier) -> SafeString:
         case State.DISPATCHING:
             return _dispatching(dossier)
         case State.NEEDS_RECONCILIATION:
-            return _join(_unknown(dossier), _asked(dossier))
+            return joined(_unknown(dossier), _asked(dossier))
         case State.FULFILLED | State.FAILED | State.CANCELLED | State.REVERSED:
-            return _decided(dossier)
+            return ending.sentence(dossier)
         case never:
             assert_never(never)
 
@@ -35,19 +35,19 @@ def _pending(dossier: Dossier) -> SafeString:
     again = "again " if dossier.attempts else ""
     return format_html(
         "{} is waiting to be sent {}to {} since {}. Nothing is under way.",
-        _sum(dossier),
+        sum_of(dossier),
         again,
-        _provider(dossier),
-        _when(dossier.fulfilment.state_changed_at, dossier),
+        provider_of(dossier),
+        moment(dossier.fulfilment.state_changed_at, dossier),
     )
 
 
 def _dispatching(dossier: Dossier) -> SafeString:
     return format_html(
         "{} is being sent to {} now, since {}.",
-        _sum(dossier),
-        _provider(dossier),
-        _when(dossier.fulfilment.state_changed_at, dossier),
+        sum_of(dossier),
+        provider_of(dossier),
+        moment(dossier.fulfilment.state_changed_at, dossier),
     )
 
 
@@ -64,11 +64,11 @@ def _unknown(dossier: Dossier) -> SafeString:
 def _never_sent(dossier: Dossier) -> SafeString:
     if any(attempt.closed_at is None for attempt in dossier.attempts):
         return format_html(
-            "An attempt is still open; nobody knows yet whether {} left.", _sum(dossier)
+            "An attempt is still open; nobody knows yet whether {} left.", sum_of(dossier)
         )
     tries = len(dossier.attempts)
     count = "No attempt was made" if not tries else "None of our attempts left us"
-    return format_html("{}, so {} has not left.", count, _sum(dossier))
+    return format_html("{}, so {} has not left.", count, sum_of(dossier))
 
 
 def _left_open(dossier: Dossier, theirs: Evidence) -> SafeString:
@@ -76,9 +76,9 @@ def _left_open(dossier: Dossier, theirs: Evidence) -> SafeString:
     f = dossier.fulfilment
     said = format_html(
         "{} {} at {}",
-        _provider(dossier),
+        provider_of(dossier),
         words.says(theirs.finding),
-        _when(theirs.recorded_at, dossier),
+        moment(theirs.recorded_at, dossier),
     )
     if theirs.finding == Finding.DONE and not agrees(dossier, theirs):
         named = "no amount" if theirs.amount is None else money(theirs.amount, theirs.currency)
@@ -107,16 +107,16 @@ def _no_answer(dossier: Dossier, attempt: Attempt) -> SafeString:
     if answer is not None and answer.finding in HARMLESS:
         return format_html(
             "{} {} at {}, so {} has not left by that attempt.",
-            _provider(dossier),
+            provider_of(dossier),
             words.says(answer.finding),
-            _when(answer.recorded_at, dossier),
-            _sum(dossier),
+            moment(answer.recorded_at, dossier),
+            sum_of(dossier),
         )
     return format_html(
         "We sent it at {}; {}. Nobody knows yet whether {} left.",
         when(attempt.sent_at or attempt.claimed_at, now=dossier.now),
         _lost(attempt, answer),
-        _sum(dossier),
+        sum_of(dossier),
     )
 
 
@@ -135,29 +135,9 @@ def _asked(dossier: Dossier) -> SafeString:
         return SafeString()
     return format_html(
         "Asked last at {}, {} {}.",
-        _when(asked.recorded_at, dossier),
-        _provider(dossier),
+        moment(asked.recorded_at, dossier),
+        provider_of(dossier),
         words.says(asked.finding),
-    )
-
-
-def _decided(dossier: Dossier) -> SafeString:
-    facts = {
-        State.FULFILLED: "was paid out",
-        State.FAILED: "was not paid out",
-        State.CANCELLED: "was never sent: it was cancelled",
-        State.REVERSED: "was paid out and given back later",
-    }
-    fact = format_html("{} {}.", _sum(dossier), facts[dossier.state])
-    move = dossier.decision
-    if move is None:
-        return fact
-    decided = format_html(
-        "Decided at {} by {}", _when(move.moved_at, dossier), words.who(move.actor)
-    )
-    reason = words.hide(move.reason, dossier.number).rstrip(".")
-    return _join(
-        fact, format_html("{}: {}.", decided, reason) if reason else format_html("{}.", decided)
     )
 
 
@@ -170,19 +150,3 @@ def agrees(dossier: Dossier, theirs: Evidence) -> bool:
 def _answer(dossier: Dossier, attempt: Attempt) -> Evidence | None:
     of_attempt = (e for e in reversed(dossier.evidence) if e.attempt_id == attempt.pk)
     return next((e for e in of_attempt if e.source == Source.RESPONSE), None)
-
-
-def _sum(dossier: Dossier) -> str:
-    return money(dossier.fulfilment.amount, dossier.fulfilment.currency)
-
-
-def _provider(dossier: Dossier) -> str:
-    return words.provider(dossier.fulfilment.connector)
-
-
-def _when(moment: datetime, dossier: Dossier) -> SafeString:
-    return when(moment, now=dossier.now)
-
-
-def _join(*sentences: SafeString) -> SafeString:
-    return format_html_join(" ", "{}", ((s,) for s in sentences if s))

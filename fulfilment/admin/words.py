@@ -53,9 +53,15 @@ _ROLES = {
 
 _ACTIONS = {
     "opened": "opened a case",
+    "taken": "took the case",
+    "released": "gave the case back",
     "asked": "asked the provider",
     "proposed": "proposed a verdict",
     "approved": "approved the verdict",
+    "withdrawn": "withdrew the proposal",
+    "confirmed": "gave the verdict that the provider gave too",
+    "corrected": "corrected the verdict",
+    "upheld": "left the verdict as it is",
     "resolved": "gave the verdict",
     "noted": "noted",
     "voided": "voided the proposal",

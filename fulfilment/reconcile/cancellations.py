@@ -55,7 +55,7 @@ def cancel_by_hand(subject: Subject, *, actor: Any, note: str, version: int) -> 
         casebook.write(
             case, CaseAction.Action.RESOLVED, actor=name, verdict=State.CANCELLED, note=note
         )
-        return _cancel(row, actor=name, reason=f"cancelled: {note}")
+        return _cancel(row, actor=name, reason=note)
 
 
 def _locked(subject: Subject) -> Fulfilment | None:

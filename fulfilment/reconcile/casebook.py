@@ -2,7 +2,7 @@
 
 import logging
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from fulfilment import store
 from fulfilment.models import Case, CaseAction, CaseReason, Fulfilment
@@ -62,8 +62,13 @@ def current(row: Fulfilment) -> Case | None:
 
 def standing(case: Case) -> CaseAction | None:
     """The proposal of a verdict that waits for a second person; None where none does."""
-    last = case.actions.filter(action__in=_PROPOSALS).order_by("-id").first()
+    last = about_proposals().filter(case=case).first()
     return last if last is not None and last.action == CaseAction.Action.PROPOSED else None
+
+
+def about_proposals() -> QuerySet[CaseAction]:
+    """What proposes a verdict or ends a proposal, newest first."""
+    return CaseAction.objects.filter(action__in=_PROPOSALS).order_by("-id")
 
 
 def file(row: Fulfilment, action: CaseAction.Action, *, actor: str, **said: str) -> None:

@@ -61,6 +61,7 @@ def approve(subject: Subject, *, actor: Any, proposal: int, version: int) -> Ful
     Raises as `resolve`; `VerdictRefused` also for one's own proposal and for one that is
     withdrawn, or voided by what was learnt meanwhile.
     """
+    people.require_any(actor)  # which permission it takes, only the proposal tells
     row = row_of(subject)
     _refuse_other_version(row, actor=actor, version=version)
     proposed = _standing(row, proposal)
@@ -79,9 +80,9 @@ def withdraw(subject: Subject, *, actor: Any, proposal: int) -> CaseAction:
 
     Raises `NotAllowed`, and `VerdictRefused` where it is not open any more.
     """
+    name = people.require_any(actor)
     row = row_of(subject)
     proposed = _standing(row, proposal)
-    name = people.name_of(actor)
     if proposed.actor != name:
         people.require(actor, rulings.permission_for(row, to=State(proposed.verdict)))
     with transaction.atomic():

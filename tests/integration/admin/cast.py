@@ -16,7 +16,9 @@ from fulfilment.states import State, reference_of
 ACCOUNT = "0123456789"
 WORKER = "worker:w1:7"
 VIEW = ("view_reconciliation", "view_fulfilment")
-DECIDE = ("resolve_fulfilled", "resolve_failed", "ask_provider", "cancel_pending")
+DECIDE = (
+    "resolve_fulfilled", "resolve_failed", "ask_provider", "cancel_pending", "correct_failed",
+)  # fmt: skip
 _numbers = count(1)
 
 

@@ -36,7 +36,7 @@ def test_it_is_cancelled_once_with_who_and_why(client, told):
     assert (action.actor, action.note) == ("staff:senior", "Asked for by telephone.")
     read = pages.text(client.get(pages.case(row)))
     assert "NGN 100.00 was never sent: it was cancelled. Decided at" in read
-    assert "by senior (staff): cancelled: Asked for by telephone." in read
+    assert "by senior (staff): Asked for by telephone." in read
 
 
 def test_without_a_reason_it_is_asked_for(client, told):

@@ -143,4 +143,4 @@ def test_a_decided_payment_keeps_its_page_and_says_who_decided(page):
     read = page(row)
     assert "NGN 100.00 was not paid out. Decided at" in read
     assert "by amy (staff): decided on ticket 12." in read
-    assert "It is “not paid out”, so there is no verdict to give by hand." in read
+    assert "It is “not paid out” and no case is open." in read

@@ -7,11 +7,11 @@ from fulfilment.models import Attempt, Case, CaseAction, Evidence, Fulfilment, T
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
-STEPS = ("resolve", "cancel", "ask", "open", "take", "release", "note")
+STEPS = ("resolve", "approve", "withdraw", "cancel", "ask", "open", "take", "release", "note")
 
 
 def posted(client, row, name, value="fulfilled"):
-    return client.post(pages.step(row, name), pages.verdict(row, value))
+    return client.post(pages.step(row, name), pages.verdict(row, value, proposal=1))
 
 
 def untouched(row):

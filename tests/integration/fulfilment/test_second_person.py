@@ -103,7 +103,7 @@ def test_a_superuser_is_no_second_person_without_the_permission(row, amy) -> Non
     decide(row, amy)
     for permissions in ((), ("resolve_failed",)):
         root = staff(f"root{len(permissions)}", *permissions, superuser=True)
-        with pytest.raises(NotAllowed, match=r"fulfilment\.resolve_fulfilled"):
+        with pytest.raises(NotAllowed):
             approve(row, root)
     assert now(row).state == "needs_reconciliation"
 

@@ -1,0 +1,64 @@
+"""What can be done about a verdict that was given: leave it, or correct a failure that was none."""
+
+from collections.abc import Iterator
+
+from fulfilment.admin import words
+from fulfilment.admin.access import Access
+from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.outcomes import Outcome
+from fulfilment.admin.phrases import sum_of
+from fulfilment.admin.verdicts import labelled, missing, needs_two
+from fulfilment.reconcile import corrections, people, rulings
+from fulfilment.states import State
+
+
+def outcomes(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
+    """Through the open case only; without one the buttons say so."""
+    keep = _leave(dossier, access)
+    return (_correct(dossier, access), keep) if dossier.state == State.FAILED else (keep,)
+
+
+def consequences_of_correcting(dossier: Dossier) -> tuple[str, ...]:
+    """What becomes of ledger and app; of a payment that another one replaced, something else."""
+    amount = sum_of(dossier)
+    if twin := corrections.twin_of(dossier.fulfilment):
+        return (
+            f"Careful: {twin}, was made for the same thing. So this is recorded as paid twice.",
+            f"Our books set the {amount} aside; the customer pays nothing again.",
+            "The app's answer stays: failed. A new case says what is left to do.",
+        )
+    return (
+        "The app's stored answer changes from failed to completed.",
+        f"The {amount} is taken from the customer's account again.",
+        "What is not there any more our books set aside, and a new case says how much.",
+        "It cannot be undone.",
+    )
+
+
+def _correct(dossier: Dossier, access: Access) -> Outcome:
+    return Outcome(
+        State.FULFILLED,
+        labelled(dossier, "Correct it: it was paid out"),
+        (*needs_two(dossier), *consequences_of_correcting(dossier)),
+        (*_no_case(dossier), *_recorded(dossier), *missing(access, people.CORRECT)),
+        "done",
+    )
+
+
+def _leave(dossier: Dossier, access: Access) -> Outcome:
+    word = words.badge(dossier.state).text.lower()
+    lines = ("The verdict stands and nothing moves.", "The case is closed with what you write.")
+    permission = rulings.permission_for(dossier.fulfilment, to=dossier.state)
+    blocked = (*_no_case(dossier), *missing(access, permission))
+    return Outcome(dossier.state, f"Leave it as {word}", lines, blocked)
+
+
+def _no_case(dossier: Dossier) -> Iterator[str]:
+    if dossier.open_case is None:
+        word = words.badge(dossier.state).text.lower()
+        yield f"It is “{word}” and no case is open. Open one first if there is something to decide."
+
+
+def _recorded(dossier: Dossier) -> Iterator[str]:
+    if corrections.already_paid_twice(dossier.fulfilment):
+        yield "It is on record as paid twice already: our books have it."

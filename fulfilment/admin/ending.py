@@ -1,0 +1,65 @@
+"""How it ended: the verdict, by whom, on what, which one it followed, and what speaks against it."""
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from fulfilment.admin import words
+from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.phrases import joined, moment, provider_of, sum_of
+from fulfilment.models import CaseReason, Transition
+from fulfilment.states import State
+
+
+def sentence(dossier: Dossier) -> SafeString:
+    """The story of a decided payment."""
+    move = dossier.decision
+    corrected = move is not None and move.before == State.FAILED
+    facts = {
+        State.FULFILLED: "was paid out after all" if corrected else "was paid out",
+        State.FAILED: "was not paid out",
+        State.CANCELLED: "was never sent: it was cancelled",
+        State.REVERSED: "was paid out and given back later",
+    }
+    fact = format_html("{} {}.", sum_of(dossier), facts[dossier.state])
+    if move is None:
+        return fact
+    return joined(fact, _verdict(dossier, move), _before(dossier, move), _contradicted(dossier))
+
+
+def _verdict(dossier: Dossier, move: Transition) -> SafeString:
+    """When, by whom, on what."""
+    decided = format_html(
+        "Decided at {} by {}", moment(move.moved_at, dossier), words.who(move.actor)
+    )
+    reason = words.hide(move.reason, dossier.number).rstrip(".")
+    return format_html("{}: {}.", decided, reason) if reason else format_html("{}.", decided)
+
+
+def _before(dossier: Dossier, move: Transition) -> SafeString:
+    """The verdict that this one followed: a correction and a reversal each have one."""
+    if move.before not in (State.FULFILLED, State.FAILED):
+        return SafeString()
+    first = next(m for m in reversed(dossier.transitions) if m.after == move.before)
+    return format_html(
+        "Before that it was “{}”, decided at {} by {}.",
+        words.badge(move.before).text.lower(),
+        moment(first.moved_at, dossier),
+        words.who(first.actor),
+    )
+
+
+def _contradicted(dossier: Dossier) -> SafeString:
+    """Why a decided payment has a case, where that is the reason."""
+    case, theirs = dossier.open_case, dossier.theirs
+    if case is None:
+        return SafeString()
+    if case.reason == CaseReason.PAID_TWICE:
+        return format_html("{}", "It was paid all the same, beside another payment: see the case.")
+    if case.reason != CaseReason.CONFLICT or theirs is None:
+        return SafeString()
+    return format_html(
+        "{} {} at {}. The verdict stands until a person decides.",
+        provider_of(dossier),
+        words.says(theirs.finding),
+        moment(theirs.recorded_at, dossier),
+    )

@@ -1,4 +1,4 @@
-"""The demo's cast: three customers with money, two members of staff. Running it again adds nothing."""
+"""The demo's cast: three customers with money, three members of staff. Again, it adds nothing."""
 
 import secrets
 from typing import Any
@@ -15,9 +15,14 @@ CURRENCY = "NGN"
 OPENING = 50_000_000_00  # kobo; topped up when less than half of it is left to spend
 CUSTOMERS = {"ada": "0123456780", "bola": "0123456789", "chidi": "0123456783"}
 # Who may decide what became of a payment; everybody on the staff may look and ask.
+DECIDES = (
+    *("ask_provider", "cancel_pending"),
+    *("resolve_fulfilled", "resolve_failed", "correct_failed"),
+)
 STAFF = {
-    "agent": ("ask_provider",),
-    "senior": ("ask_provider", "resolve_fulfilled", "resolve_failed"),
+    "agent": ("ask_provider", "cancel_pending"),
+    "senior": DECIDES,
+    "lead": DECIDES,  # the second person, above the limit of one
 }
 SEEN_BY_STAFF = ("bank", "fulfilment", "idempotency")
 

@@ -8,14 +8,15 @@ from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
 from fulfilment.admin.phrases import sum_of
 from fulfilment.admin.verdicts import labelled, missing, needs_two
+from fulfilment.models import CaseReason
 from fulfilment.reconcile import corrections, people, rulings
 from fulfilment.states import State
 
 
 def outcomes(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
-    """Through the open case only; without one the buttons say so."""
-    keep = _leave(dossier, access)
-    return (_correct(dossier, access), keep) if dossier.state == State.FAILED else (keep,)
+    """Through the open case only; without one there is nothing to leave as it is."""
+    keep = (_leave(dossier, access),) if dossier.open_case is not None else ()
+    return (_correct(dossier, access), *keep) if dossier.state == State.FAILED else keep
 
 
 def consequences_of_correcting(dossier: Dossier) -> tuple[str, ...]:
@@ -36,9 +37,11 @@ def consequences_of_correcting(dossier: Dossier) -> tuple[str, ...]:
 
 
 def _correct(dossier: Dossier, access: Access) -> Outcome:
+    twin = corrections.twin_of(dossier.fulfilment)
+    label = "Record it: it was paid twice" if twin else "Correct it: it was paid out"
     return Outcome(
         State.FULFILLED,
-        labelled(dossier, "Correct it: it was paid out"),
+        labelled(dossier, label),
         (*needs_two(dossier), *consequences_of_correcting(dossier)),
         (*_no_case(dossier), *_recorded(dossier), *missing(access, people.CORRECT)),
         "done",
@@ -47,10 +50,13 @@ def _correct(dossier: Dossier, access: Access) -> Outcome:
 
 def _leave(dossier: Dossier, access: Access) -> Outcome:
     word = words.badge(dossier.state).text.lower()
-    lines = ("The verdict stands and nothing moves.", "The case is closed with what you write.")
+    lines = (f"It stays “{word}” and nothing moves.", "The case is closed with what you write.")
+    case = dossier.open_case
+    doubted = case is not None and case.reason == CaseReason.CONFLICT
+    label = f"Leave it as “{word}”" if doubted else "Close the case"
     permission = rulings.permission_for(dossier.fulfilment, to=dossier.state)
-    blocked = (*_no_case(dossier), *missing(access, permission))
-    return Outcome(dossier.state, f"Leave it as {word}", lines, blocked)
+    blocked = missing(access, permission)
+    return Outcome(dossier.state, label, lines, blocked)
 
 
 def _no_case(dossier: Dossier) -> Iterator[str]:

@@ -46,7 +46,8 @@ def _outcome(dossier: Dossier) -> Row:
     said = NOT_SAID if theirs is None else theirs.get_finding_display()
     if theirs is not None and theirs.provider_status:
         said = f"{said} (“{theirs.provider_status}”)"
-    return Row("Outcome", words.badge(dossier.state).text, said, None)
+    differs = bool(dossier.contradiction) if theirs is not None else None
+    return Row("Outcome", words.badge(dossier.state).text, said, differs)
 
 
 def _amount(dossier: Dossier) -> Row:

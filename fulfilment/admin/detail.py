@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from fulfilment.admin import compare, dossier, outlook, siblings, story, timeline, words
+from fulfilment.admin import compare, dossier, ending, outlook, siblings, story, timeline, words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
 from fulfilment.admin.readonly import ReadOnlyAdmin
@@ -87,6 +87,7 @@ def _facts(record: Dossier) -> dict[str, Any]:
     return {
         "title": f"{kind} of {money(f.amount, f.currency)}" + (f" to {payee}" if payee else ""),
         "badge": words.badge(f.state),
+        "tone": "unknown" if ending.is_doubtful(record) else words.badge(f.state).tone,
         "story": story.sentence(record),
         "comparison": compare.compare(record),
         "outlook": outlook.if_nothing_is_done(record),

@@ -16,7 +16,7 @@ from fulfilment.models import (
     Source,
     Transition,
 )
-from fulfilment.reconcile import proposals, reading
+from fulfilment.reconcile import contradiction, proposals, reading
 from fulfilment.reconcile.situation import Situation
 from fulfilment.states import State
 
@@ -68,6 +68,13 @@ class Dossier:
         return None if last is None or State(last.after).is_open else last
 
     @property
+    def contradiction(self) -> str:
+        """How the provider's newest word contradicts the verdict that stands; empty: it does not."""
+        if self.state.is_open or self.theirs is None:
+            return ""
+        return contradiction.with_verdict(self.state, reading.fact_of(self.theirs))
+
+    @property
     def said(self) -> tuple[Evidence, ...]:
         """What the provider said or failed to say, oldest first."""
         return tuple(e for e in self.evidence if e.source in PROVIDER_SOURCES)
@@ -91,7 +98,9 @@ def load(fulfilment: Fulfilment) -> Dossier:
             Case.objects.filter(fulfilment_id=fulfilment.pk).select_related("owner").order_by("id")
         ),
         actions=tuple(
-            CaseAction.objects.filter(case__fulfilment_id=fulfilment.pk).order_by("acted_at", "id")
+            CaseAction.objects.filter(case__fulfilment_id=fulfilment.pk)
+            .select_related("case")
+            .order_by("acted_at", "id")
         ),
         situation=reading.situation_of(fulfilment),
         connected=registry.can_be_used(fulfilment.connector),

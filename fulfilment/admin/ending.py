@@ -21,9 +21,20 @@ def sentence(dossier: Dossier) -> SafeString:
         State.REVERSED: "was paid out and given back later",
     }
     fact = format_html("{} {}.", sum_of(dossier), facts[dossier.state])
+    if is_doubtful(dossier):  # then ours is no fact, but what we say
+        ours = words.badge(dossier.state).text.lower()
+        fact = format_html("Our verdict on {} is “{}”.", sum_of(dossier), ours)
     if move is None:
         return fact
     return joined(fact, _verdict(dossier, move), _before(dossier, move), _contradicted(dossier))
+
+
+def is_doubtful(dossier: Dossier) -> bool:
+    """Is our verdict not all there is to say, and a person still to look at that?"""
+    case = dossier.open_case
+    if case is None:
+        return False
+    return case.reason == CaseReason.PAID_TWICE or bool(dossier.contradiction)
 
 
 def _verdict(dossier: Dossier, move: Transition) -> SafeString:
@@ -54,11 +65,11 @@ def _contradicted(dossier: Dossier) -> SafeString:
     if case is None:
         return SafeString()
     if case.reason == CaseReason.PAID_TWICE:
-        return format_html("{}", "It was paid all the same, beside another payment: see the case.")
-    if case.reason != CaseReason.CONFLICT or theirs is None:
+        return format_html("{}", "But it was paid, beside another payment for the same thing.")
+    if theirs is None or not dossier.contradiction:
         return SafeString()
     return format_html(
-        "{} {} at {}. The verdict stands until a person decides.",
+        "But {} {} at {}. The verdict stands until a person decides.",
         provider_of(dossier),
         words.says(theirs.finding),
         moment(theirs.recorded_at, dossier),

@@ -36,8 +36,18 @@ def if_nothing_is_done(dossier: Dossier) -> Outlook:
         return Outlook(_stopped(dossier, due), alarm=True)
     if dossier.state == State.NEEDS_RECONCILIATION:
         return Outlook(_checks(dossier, due), alarm=False)
-    step = "It is sent" if dossier.state == State.PENDING else "Our sweeper looks after it"
-    return Outlook(format_html("{} at {}.", step, when(due, now=dossier.now)), alarm=False)
+    return Outlook(_on_its_way(dossier, due), alarm=False)
+
+
+def _on_its_way(dossier: Dossier, due: datetime) -> SafeString:
+    moment = when(due, now=dossier.now)
+    if dossier.state == State.DISPATCHING:
+        return format_html("Our sweeper looks after it at {}.", moment)
+    if due <= dossier.now:
+        return format_html(
+            "It is sent as soon as a worker is free: it has been due since {}.", moment
+        )
+    return format_html("It is sent at {}.", moment)
 
 
 def _after_the_verdict(dossier: Dossier) -> str:

@@ -83,7 +83,7 @@ def _evidence(evidence: Evidence, dossier: Dossier) -> Entry:
         what=f"{words.says(evidence.finding)}{_sum(evidence)}",
         detail=words.hide(_grounds(evidence), dossier.number),
         kind=evidence.source,
-        tone="done" if evidence.conclusive else "unknown",
+        tone=words.tone(evidence.finding) if evidence.conclusive else "unknown",
     )
 
 
@@ -112,7 +112,9 @@ def _grounds(evidence: Evidence) -> str:
 
 def _action(action: CaseAction, number: str) -> Entry:
     verdict = words.badge(action.verdict).text.lower() if action.verdict in set(State) else ""
+    opened = action.action == CaseAction.Action.OPENED
     grounds = f"evidence: {action.evidence_reference}" if action.evidence_reference else ""
+    grounds = action.case.get_reason_display() if opened else grounds
     return Entry(
         moment=action.acted_at,
         who=words.who(action.actor),

@@ -61,6 +61,7 @@ _ACTIONS = {
     "withdrawn": "withdrew the proposal",
     "confirmed": "gave the verdict that the provider gave too",
     "corrected": "corrected the verdict",
+    "paid_twice": "recorded it as paid twice",
     "upheld": "left the verdict as it is",
     "resolved": "gave the verdict",
     "noted": "noted",
@@ -88,6 +89,11 @@ def done(action: str) -> str:
 def says(finding: str) -> str:
     """`said done`, `did not find it`, …: the finding as a verb of whoever said it."""
     return _SAYS[Finding(finding)]
+
+
+def tone(finding: str) -> str:
+    """The tone of what was said: done, or money that did not leave or came back."""
+    return "done" if finding == Finding.DONE else "not-done"
 
 
 def who(actor: str) -> str:

@@ -24,7 +24,8 @@ def sentence(dossier: Dossier) -> SafeString:
         )
     closed = dossier.cases[-1] if dossier.cases else None
     if closed is None:
-        return format_html("{}", "No case was opened: the automatic checks deal with it.")
+        why = "the automatic checks deal with it" if dossier.state.is_open else "it needed none"
+        return format_html("No case was opened: {}.", why)
     return format_html(
         "Closed at {} by {}.", when(closed.closed_at, now=dossier.now), words.who(closed.closed_by)
     )

@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
                     ("resolved", "gave the verdict"),
                     ("confirmed", "gave the verdict that the provider gave too"),
                     ("corrected", "corrected the verdict"),
+                    ("paid_twice", "recorded it as paid twice"),
                     ("upheld", "left the verdict as it is"),
                     ("noted", "left a note"),
                     ("voided", "voided by evidence"),

@@ -50,6 +50,7 @@ class CaseAction(models.Model):
         RESOLVED = "resolved", "gave the verdict"
         CONFIRMED = "confirmed", "gave the verdict that the provider gave too"
         CORRECTED = "corrected", "corrected the verdict"
+        PAID_TWICE = "paid_twice", "recorded it as paid twice"
         UPHELD = "upheld", "left the verdict as it is"
         NOTED = "noted", "left a note"
         VOIDED = "voided", "voided by evidence"

@@ -36,7 +36,7 @@ def situation_of(row: Fulfilment, *, news: Iterable[int] = ()) -> Situation:
 
 def facts_of(row: Fulfilment) -> tuple[Fact, ...]:
     """Everything that was said, oldest first."""
-    return tuple(_fact(e) for e in row.evidence.select_related("attempt").order_by("id"))
+    return tuple(fact_of(e) for e in row.evidence.select_related("attempt").order_by("id"))
 
 
 def rules_of(connector: str) -> Rules:
@@ -70,7 +70,8 @@ def fenced_from(attempt: Attempt) -> datetime | None:
     return try_of(attempt, facts).fenced_at(call=conf().total_deadline + conf().margin)
 
 
-def _fact(evidence: Evidence) -> Fact:
+def fact_of(evidence: Evidence) -> Fact:
+    """One piece of evidence, as the policy reads it."""
     return Fact(
         id=evidence.pk,
         source=Source(evidence.source),

@@ -100,9 +100,7 @@ def refuse_stale(row: Fulfilment, ruling: Ruling) -> None:
 def give(row: Fulfilment, ruling: Ruling) -> Fulfilment:
     """Carry the verdict out, under the row's lock: the person's word, the case, the books."""
     proposals.refuse_another(row, actor=ruling.actor)
-    correction = is_correction(row, to=ruling.to)
-    action = CaseAction.Action.CORRECTED if correction else CaseAction.Action.RESOLVED
-    return _give(row, ruling, action=action)
+    return _give(row, ruling, action=_action(row, ruling))
 
 
 def propose(row: Fulfilment, ruling: Ruling) -> Fulfilment:
@@ -130,6 +128,13 @@ def uphold(row: Fulfilment, ruling: Ruling) -> Fulfilment:
     _write(case, CaseAction.Action.UPHELD, ruling)
     casebook.close_case(row, actor=ruling.actor, note="the verdict stands")
     return row
+
+
+def _action(row: Fulfilment, ruling: Ruling) -> CaseAction.Action:
+    if not is_correction(row, to=ruling.to):
+        return CaseAction.Action.RESOLVED
+    twin = corrections.twin_of(row)
+    return CaseAction.Action.PAID_TWICE if twin else CaseAction.Action.CORRECTED
 
 
 def _give(row: Fulfilment, ruling: Ruling, *, action: CaseAction.Action) -> Fulfilment:

@@ -20,18 +20,15 @@ CUSTOMERS = {
     "dayo": "0123456784",  # these two live in the simulator
     "efe": "0123456785",
 }
-_VERDICTS = (
-    "ask_provider",
-    "cancel_pending",
-    "resolve_fulfilled",
-    "resolve_failed",
-    "correct_failed",
-)
 # Who may decide what became of a payment; everybody on the staff may look and ask.
+DECIDES = (
+    *("ask_provider", "cancel_pending"),
+    *("resolve_fulfilled", "resolve_failed", "correct_failed"),
+)
 STAFF = {
     "agent": ("ask_provider", "cancel_pending"),
-    "senior": _VERDICTS,
-    "chief": _VERDICTS,  # the second person above a limit
+    "senior": DECIDES,
+    "lead": DECIDES,  # the second person, above the limit of one
 }
 SEEN_BY_STAFF = ("bank", "fulfilment", "idempotency")
 

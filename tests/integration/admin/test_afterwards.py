@@ -53,8 +53,11 @@ def decide(client, row, value):
 
 def test_late_truth_is_told_with_who_said_it_and_that_the_verdict_stands(client, twins):
     read = pages.text(client.get(pages.case(contradicted(State.FAILED, Finding.DONE))))
-    assert "NGN 100.00 was not paid out. Decided at" in read
-    assert "Sandbox said done at" in read
+    assert "Our verdict on NGN 100.00 is “not paid out”. Decided at" in read
+    assert "But Sandbox said done at" in read
+    assert "was not paid out." not in read, "a contradicted verdict is told as a fact"
+    assert "done (differs)" in read
+    assert "Difference The outcome differs" in read
     assert "The verdict stands until a person decides." in read
     assert "The case stays open, and the verdict stands, until a person decides." in read
 
@@ -85,18 +88,22 @@ def test_a_twin_is_named_before_the_button_and_leads_to_another_case(client, twi
     assert f"Careful: {TWIN}, was made for the same thing. So this is recorded as paid twice." in (
         read
     )
+    assert "Record it: it was paid twice" in read
     said = pages.text(decide(client, row, "fulfilled"))
     assert "Recorded as paid twice. The new case says what our books did" in said
     assert (now(row).state, told) == (State.FAILED, ["twice"])
     assert Case.objects.get(closed_at__isnull=True).reason == "paid_twice"
-    assert "It was paid all the same, beside another payment: see the case." in said
+    assert "Our verdict on NGN 100.00 is “not paid out”." in said
+    assert "But it was paid, beside another payment for the same thing." in said
+    assert "senior (staff) recorded it as paid twice: paid out" in said
+    assert "Close the case" in said
     assert "It is on record as paid twice already: our books have it." in said
 
 
 def test_a_verdict_that_stands_is_left_as_it_is_and_closes_the_case(client, twins, told):
     row = contradicted(State.FULFILLED, Finding.NOT_DONE)
     read = pages.text(client.get(pages.case(row)))
-    assert "Leave it as paid out" in read
+    assert "Leave it as “paid out”" in read
     assert "Mark as not paid out" not in read, "what was paid is offered to be undone"
     said = pages.text(decide(client, row, "fulfilled"))
     assert "Done: it stays paid out, and the case is closed." in said
@@ -131,6 +138,7 @@ def test_what_was_given_back_tells_both_verdicts(client, twins):
     assert "NGN 100.00 was paid out and given back later." in read
     assert "Before that it was “paid out”, decided at" in read
     assert "Paid out, then given back" in read
+    assert "Leave it as" not in read, "there is nothing to decide"
 
 
 def test_a_paid_payment_says_that_a_reversal_would_be_booked_by_itself(client, twins):

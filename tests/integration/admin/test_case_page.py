@@ -104,6 +104,13 @@ def test_the_timeline_merges_moves_attempts_words_and_actions_in_order(page):
     assert places == sorted(places), "the timeline is out of order"
 
 
+def test_a_case_that_the_rules_opened_says_why_in_the_timeline(page):
+    row = cast.unknown()
+    case = cast.case(row, reason=CaseReason.DEADLINE)
+    case.actions.create(action="opened", actor="resolver", acted_at=timezone.now())
+    assert "Our rules opened a case no answer by the deadline" in page(row).split("Timeline")[1]
+
+
 def test_the_same_answer_again_and_again_is_one_line(page):
     row = cast.unknown()
     for _ in range(30):

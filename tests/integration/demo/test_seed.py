@@ -38,13 +38,15 @@ def test_staff_get_a_fresh_password_at_each_start() -> None:
     assert not authenticate(username="senior", password=old), "an old password still opens"
 
 
-def test_only_the_senior_may_decide() -> None:
+def test_two_may_decide_so_that_one_can_approve_and_the_agent_may_not() -> None:
     seed.run()
-    agent, senior = (User.objects.get(username=name) for name in ("agent", "senior"))
-    for verdict in ("fulfilment.resolve_fulfilled", "fulfilment.resolve_failed"):
-        assert senior.has_perm(verdict)
-        assert not agent.has_perm(verdict), f"the agent has {verdict}"
-    for user in (agent, senior):
+    agent, senior, lead = (User.objects.get(username=n) for n in ("agent", "senior", "lead"))
+    for verdict in ("resolve_fulfilled", "resolve_failed", "correct_failed"):
+        assert senior.has_perm(f"fulfilment.{verdict}")
+        assert lead.has_perm(f"fulfilment.{verdict}")
+        assert not agent.has_perm(f"fulfilment.{verdict}"), f"the agent has {verdict}"
+    for user in (agent, senior, lead):
+        assert user.has_perm("fulfilment.cancel_pending")
         assert user.has_perm("fulfilment.ask_provider")
         assert user.has_perm("fulfilment.view_reconciliation")
         assert not user.is_superuser

@@ -40,7 +40,7 @@ class Demo:
         return [child for pid in self.facts["pids"][role] for child in _family(pid)[1:]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # it ends with these tests: it costs the others time
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     folder = tmp_path_factory.mktemp("demo", numbered=True) / "run"
     log = folder.with_suffix(".log")

@@ -112,9 +112,10 @@ def _grounds(evidence: Evidence) -> str:
 
 def _action(action: CaseAction, number: str) -> Entry:
     verdict = words.badge(action.verdict).text.lower() if action.verdict in set(State) else ""
-    opened = action.action == CaseAction.Action.OPENED
     grounds = f"evidence: {action.evidence_reference}" if action.evidence_reference else ""
-    grounds = action.case.get_reason_display() if opened else grounds
+    reason = str(action.case.get_reason_display())
+    if action.action == CaseAction.Action.OPENED and reason not in action.note:
+        grounds = reason
     return Entry(
         moment=action.acted_at,
         who=words.who(action.actor),

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from fulfilment.connectors.base import Capabilities, Dedupe
 from fulfilment.models import CaseReason, Finding
+from fulfilment.reconcile import casebook
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
@@ -109,6 +110,13 @@ def test_a_case_that_the_rules_opened_says_why_in_the_timeline(page):
     case = cast.case(row, reason=CaseReason.DEADLINE)
     case.actions.create(action="opened", actor="resolver", acted_at=timezone.now())
     assert "Our rules opened a case no answer by the deadline" in page(row).split("Timeline")[1]
+
+
+def test_the_timeline_says_once_why_our_rules_opened_a_case(page):
+    row = cast.unknown()
+    casebook.open_case(row, reason=CaseReason.DEADLINE, actor="resolver")
+    told = page(row).split("Timeline")[1]
+    assert told.count("no answer by the deadline") == 1, "the reason is said twice in one line"
 
 
 def test_the_same_answer_again_and_again_is_one_line(page):

@@ -92,7 +92,7 @@ def test_a_demo_starts_repairs_itself_and_leaves_nothing(tmp_path: Path) -> None
     facts = _facts(tmp_path, demo, lambda _: True)
     assert (tmp_path / "demo.json").stat().st_mode & 0o777 == 0o600
     assert facts["users"]["bola"]["account"] == "0123456789"
-    assert set(facts["staff"]) == {"agent", "senior"}
+    assert set(facts["staff"]) == {"agent", "senior", "lead"}
     old = facts["pids"]["worker"][0]
     os.kill(old, signal.SIGKILL)
     _facts(tmp_path, demo, lambda now: now["pids"]["worker"][0] != old)

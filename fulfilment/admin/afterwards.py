@@ -7,7 +7,7 @@ from fulfilment.admin.access import Access
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
 from fulfilment.admin.phrases import sum_of
-from fulfilment.admin.verdicts import labelled, missing, needs_two
+from fulfilment.admin.verdicts import despite_difference, labelled, missing, needs_two
 from fulfilment.models import CaseReason
 from fulfilment.reconcile import corrections, people, rulings
 from fulfilment.states import State
@@ -32,6 +32,7 @@ def consequences_of_correcting(dossier: Dossier) -> tuple[str, ...]:
         "The app's stored answer changes from failed to completed.",
         f"The {amount} is taken from the customer's account again.",
         "What is not there any more our books set aside, and a new case says how much.",
+        *despite_difference(dossier),
         "It cannot be undone.",
     )
 

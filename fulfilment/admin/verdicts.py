@@ -29,7 +29,7 @@ def consequences_of(dossier: Dossier, verdict: str) -> tuple[str, ...]:
         return (
             "The app will be told: completed.",
             f"The {sum_of(dossier)} that we hold for it leaves the customer's account.",
-            *_despite_difference(dossier),
+            *despite_difference(dossier),
             "It cannot be undone.",
         )
     provider = words.provider(dossier.fulfilment.connector)
@@ -70,6 +70,14 @@ def not_fenced(dossier: Dossier) -> Iterator[str | SafeString]:
     )
 
 
+def despite_difference(dossier: Dossier) -> Iterator[str]:
+    """A warning where the provider names another amount than ours."""
+    theirs = dossier.theirs
+    if theirs is not None and theirs.amount is not None and not agrees(dossier, theirs):
+        said = money(theirs.amount, theirs.currency)
+        yield f"Careful: they name {said}. Our books move {sum_of(dossier)} all the same."
+
+
 def missing(access: Access, permission: str) -> tuple[str, ...]:
     """Why it is not this person's to do."""
     return (access.missing[permission],) if access.missing[permission] else ()
@@ -101,10 +109,3 @@ def _send_again(dossier: Dossier) -> Outcome:
         "under the same reference, once it is a fact that nothing was paid."
     )
     return Outcome("", "Send it again", (f"A second order over {sum_of(dossier)}.",), (why,))
-
-
-def _despite_difference(dossier: Dossier) -> Iterator[str]:
-    theirs = dossier.theirs
-    if theirs is not None and theirs.amount is not None and not agrees(dossier, theirs):
-        said = money(theirs.amount, theirs.currency)
-        yield f"Careful: they name {said}. Our books move {sum_of(dossier)} all the same."

@@ -81,6 +81,13 @@ def test_a_correction_says_what_it_does_before_the_button_and_does_it_once(clien
     assert told == ["corrected"]
 
 
+def test_a_correction_warns_when_the_provider_names_another_amount(client, twins):
+    row = contradicted(State.FAILED, Finding.DONE)
+    assert "Careful" not in pages.text(client.get(pages.case(row)))
+    cast.said(row, Finding.DONE, amount=5000, currency="NGN", conclusive=True)
+    assert "Careful: they name NGN 50.00." in pages.text(client.get(pages.case(row)))
+
+
 def test_a_twin_is_named_before_the_button_and_leads_to_another_case(client, twins, told):
     twins[0] = TWIN
     row = contradicted(State.FAILED, Finding.DONE)

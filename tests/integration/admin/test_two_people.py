@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import Client
 
 from fulfilment.connectors.base import NotFound
-from fulfilment.models import CaseAction, Fulfilment, Transition
+from fulfilment.models import CaseAction, Finding, Fulfilment, Transition
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
@@ -126,6 +126,15 @@ def test_what_was_learnt_meanwhile_takes_the_proposal_off_the_page(
     assert "voided the proposal: paid out" in read
     assert "the provider said meanwhile: not found" in read
     assert told == []
+
+
+def test_what_nobody_has_judged_yet_takes_it_off_the_page_already(browser, senior, amy):
+    row = cast.unknown()
+    propose(browser, amy, row)
+    cast.said(row, Finding.ACCEPTED)
+    read = pages.text(browser(senior).get(pages.case(row)))
+    assert "Approve" not in read
+    assert "Propose: mark as paid out" in read
 
 
 @pytest.mark.parametrize("step", ["approve", "withdraw"])

@@ -15,8 +15,7 @@ from fulfilment.models import Evidence, Fulfilment, ProviderEvent, ProviderEvent
 from fulfilment.webhooks import applying
 from tests.integration.fulfilment.support import Books, Provider, now
 from tests.integration.webhooks.conftest import books, provider, world  # noqa: F401
-from tests.integration.webhooks.support import about, deliver, signed, stored
-from tests.integration.webhooks.test_applying import unknown
+from tests.integration.webhooks.support import about, deliver, signed, stored, unknown
 from tests.integration.webhooks.test_routes import PAID, order, paid
 
 pytestmark = pytest.mark.django_db(transaction=True)

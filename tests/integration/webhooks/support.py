@@ -2,18 +2,21 @@
 
 import base64
 import json
+import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from django.http import HttpResponse
 from django.test import Client
 from standardwebhooks import Webhook
 
+from fulfilment import rounds, store
 from fulfilment.connectors.sandbox.webhooks import SandboxWebhooks
 from fulfilment.models import Fulfilment, ProviderEvent
-from tests.integration.fulfilment.support import InMemory
+from tests.integration.fulfilment.support import InMemory, held, now, start
 
 SECRET = "whsec_" + base64.b64encode(b"s" * 32).decode()
 ADDRESS = "/v1/webhooks/memory"
@@ -81,3 +84,30 @@ def deliver(
 def stored(body: bytes) -> ProviderEvent:
     """The row of this event; there is exactly one."""
     return ProviderEvent.objects.get(dedupe_key=json.loads(body)["id"])
+
+
+def unknown(**given: Any) -> Fulfilment:
+    """A fulfilment whose call went out, and whose answer was lost."""
+    row = start(**given)
+    held(row, sent=True)
+    rounds.sweep_round()
+    assert now(row).state == "needs_reconciliation"
+    return now(row)
+
+
+def alerts(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [r.action for r in caplog.records if r.levelno >= logging.ERROR]
+
+
+def due() -> None:
+    """Let every waiting event be due now."""
+    waiting = ProviderEvent.objects.filter(next_check_at__isnull=False)
+    waiting.update(next_check_at=store.now())
+
+
+class Killed(BaseException):
+    """As abrupt as a signal: nobody catches it."""
+
+
+def killed(*_: Any, **__: Any) -> None:
+    raise Killed

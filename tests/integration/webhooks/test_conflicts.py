@@ -9,8 +9,16 @@ from fulfilment.reconcile import casebook, resolve
 from fulfilment.webhooks import conflicts
 from fulfilment.webhooks.applying import apply_due
 from tests.integration.fulfilment.support import now, start
-from tests.integration.webhooks.support import about, deliver, event, stored
-from tests.integration.webhooks.test_applying import Killed, due, killed, unknown
+from tests.integration.webhooks.support import (
+    Killed,
+    about,
+    deliver,
+    due,
+    event,
+    killed,
+    stored,
+    unknown,
+)
 
 pytestmark = pytest.mark.django_db
 

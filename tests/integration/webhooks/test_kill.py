@@ -16,8 +16,7 @@ from fulfilment.models import ProviderEvent
 from fulfilment.webhooks.applying import apply_due
 from idempotency import timeline
 from tests.integration.fulfilment.support import Books, now
-from tests.integration.webhooks.support import SECRET, about, stored
-from tests.integration.webhooks.test_applying import unknown
+from tests.integration.webhooks.support import SECRET, about, stored, unknown
 
 pytestmark = [pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 

@@ -13,8 +13,7 @@ from fulfilment.dispatch import attempt
 from fulfilment.models import Fulfilment, ProviderEvent
 from fulfilment.webhooks.applying import apply_due
 from tests.integration.fulfilment.support import now
-from tests.integration.webhooks.support import deliver, event, stored
-from tests.integration.webhooks.test_applying import alerts, due
+from tests.integration.webhooks.support import alerts, deliver, due, event, stored
 
 pytestmark = pytest.mark.django_db
 

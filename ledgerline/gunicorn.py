@@ -3,6 +3,8 @@
 What the Idempotency-Key contract needs of a server stands here, so that nobody forgets it.
 """
 
+import subprocess
+import sys
 from typing import Any
 
 from gunicorn.glogging import Logger
@@ -23,6 +25,17 @@ header_map = "refuse"
 control_socket_disable = True  # several servers of one account would share its path
 accesslog = "-"
 errorlog = "-"
+
+
+def on_starting(server: Any) -> None:
+    """Refuse bad settings once, in a process of its own, before there is any worker.
+
+    Each worker refuses them as well, but two that fail together end in a traceback of the server;
+    and nothing of the service may be loaded before the workers are forked.
+    """
+    tried = subprocess.run([sys.executable, "-c", "import ledgerline.wsgi"], check=False)
+    if tried.returncode:
+        sys.exit(tried.returncode)
 
 
 def pre_request(worker: Any, request: Any) -> None:

@@ -14,12 +14,12 @@ from django.http.response import HttpResponseBase
 
 from idempotency import claims, contract, errors, responses, store, takeover, transactions
 from idempotency.calls import Call
+from idempotency.checkpoints import checkpoint
 from idempotency.claims import Claim
 from idempotency.contract import Decision, Exit
 from idempotency.endings import Ending, RolledBack, Settled, nothing_happened
 from idempotency.leased_claims import LeasedClaim, owned
 from idempotency.operations import Terms
-from idempotency.testing import checkpoint
 
 log = logging.getLogger("idempotency")
 

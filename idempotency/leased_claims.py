@@ -11,10 +11,10 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
 from idempotency import contract, leases, store, transactions
+from idempotency.checkpoints import checkpoint
 from idempotency.claims import Claim
 from idempotency.contract import Answer, Decision
 from idempotency.operations import Terms
-from idempotency.testing import checkpoint
 
 
 @dataclass(slots=True, kw_only=True)

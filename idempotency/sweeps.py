@@ -4,12 +4,12 @@ import logging
 from datetime import timedelta
 
 from idempotency import conf, leases, operations, takeover, transactions
+from idempotency.checkpoints import checkpoint
 from idempotency.claims import Claim
 from idempotency.contract import Record
 from idempotency.leased_claims import owned
 from idempotency.operations import Terms
 from idempotency.store import alias
-from idempotency.testing import checkpoint
 
 log = logging.getLogger("idempotency")
 

@@ -6,13 +6,13 @@ from functools import partial
 from typing import assert_never
 
 from idempotency import claims, contract, errors, leases, recovery, responses, transactions
+from idempotency.checkpoints import checkpoint
 from idempotency.claims import Claim
 from idempotency.contract import Decision, Record
 from idempotency.endings import Settled
 from idempotency.leased_claims import LeasedClaim, owned
 from idempotency.operations import Terms
 from idempotency.recovery import Done, NotDone, Unknown
-from idempotency.testing import checkpoint
 
 log = logging.getLogger("idempotency")
 

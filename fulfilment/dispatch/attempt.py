@@ -7,6 +7,7 @@ import time
 from datetime import timedelta
 
 from fulfilment import store
+from fulfilment.checkpoints import checkpoint
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.connectors.base import Instruction, NotSent, Outcome, Refused, Unknown
@@ -15,7 +16,6 @@ from fulfilment.models import Attempt, Fulfilment
 from fulfilment.reconcile import resolve, timing
 from fulfilment.reconcile.evidence import Source, Statement, statement_of
 from fulfilment.reconcile.record import record
-from fulfilment.testing import checkpoint
 
 log = logging.getLogger(__name__)
 

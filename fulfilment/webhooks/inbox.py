@@ -15,9 +15,9 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 
 from fulfilment import starts, store
+from fulfilment.checkpoints import checkpoint
 from fulfilment.conf import conf
 from fulfilment.models import ProviderEvent
-from fulfilment.testing import checkpoint
 from fulfilment.webhooks import entries, routes, seen
 from fulfilment.webhooks.event import Event
 

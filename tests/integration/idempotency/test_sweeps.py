@@ -10,7 +10,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 
-from idempotency import Unknown, checks, operations, sweeps
+from idempotency import Unknown, operations, sweeps
+from idempotency.checks import options as checks
 from tests.concurrency.fulfilments import at_once
 from tests.integration.idempotency import desk
 from tests.integration.idempotency.conftest import COMMITTING, Phone

@@ -1,4 +1,4 @@
-"""System checks: what would break the contract is refused at start, with a remedy."""
+"""Every mistake in IDEMPOTENCY, in the database and the cache it names, and in the leases."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,0 +1,5 @@
+"""The pages for staff: one module per table."""
+
+from idempotency.admin.keys import KeyListingAdmin
+
+__all__ = ["KeyListingAdmin"]

@@ -43,7 +43,7 @@ class Guard:
 def idempotent(
     mode: Literal["atomic", "leased"] = "atomic",
     *,
-    key: Literal["required", "optional"] = "required",
+    required: bool = True,
     operation: str | None = None,
     progress: str | Callable[..., Progress] | None = None,
     lease: timedelta | None = None,
@@ -54,7 +54,8 @@ def idempotent(
 
     For methods of REST framework's views and of Django's, for `@api_view` functions (below that
     decorator) and for plain views. `operation` names it in the record; the default is its dotted
-    path.
+    path. With `required=False` a request without a key runs unguarded, counted for a roll-out to
+    clients that send none yet; one that has a key is guarded as everywhere.
 
     `atomic`: the handler touches only the database, and everything it writes commits together with
     its stored answer. `progress` names the method (or is the function) `(request, record) ->
@@ -68,13 +69,13 @@ def idempotent(
 
     Raises ImproperlyConfigured for a combination that cannot be guarded.
     """
-    _refuse_combination(mode, key=key, recover=recover, given=(lease, deadline))
+    _refuse_combination(mode, required=required, recover=recover, given=(lease, deadline))
 
     def decorate(handler: F) -> F:
         _refuse_unguardable(handler)
         name = operation or f"{handler.__module__}.{handler.__qualname__}"
         terms = None if recover is None else Terms(handler, recover, lease, deadline)
-        guard = Guard(name, key == "required", progress, terms)
+        guard = Guard(name, required, progress, terms)
         if terms is not None:
             operations.register(name, terms)
 
@@ -107,15 +108,17 @@ def serve(call: calls.Call, guard: Guard) -> HttpResponseBase:
     return delivery.send(ended, call=call, claim=claim, progress=guard.progress, slot=slot)
 
 
-def _refuse_combination(mode: str, *, key: str, recover: object, given: tuple[object, ...]) -> None:
-    if mode not in {"atomic", "leased"} or key not in {"required", "optional"}:
-        raise ImproperlyConfigured(f"@idempotent has no mode {mode!r} with a key {key!r}.")
+def _refuse_combination(
+    mode: str, *, required: bool, recover: object, given: tuple[object, ...]
+) -> None:
+    if mode not in {"atomic", "leased"}:
+        raise ImproperlyConfigured(f"@idempotent has no mode {mode!r}.")
     if mode == "leased" and recover is None:
         raise ImproperlyConfigured(
             "A leased handler needs recover=: somebody must be able to ask what became of its call. "
             "Where nobody can, let it return Unknown()."
         )
-    if mode == "leased" and key == "optional":
+    if mode == "leased" and not required:
         raise ImproperlyConfigured(
             "A leased handler needs a key: without one nobody could ask again after a lost answer."
         )

@@ -75,7 +75,7 @@ class Required(Staged, APIView):
 
 
 class Optional(Staged, APIView):
-    @idempotent(key="optional")
+    @idempotent(required=False)
     def post(self, request: Request) -> HttpResponseBase:
         return stage.play(request)
 

@@ -43,7 +43,7 @@ def test_what_cannot_be_guarded_is_refused_at_import() -> None:
     with pytest.raises(ImproperlyConfigured, match="what became of its call"):
         idempotent(mode="leased")
     with pytest.raises(ImproperlyConfigured, match="needs a key"):
-        idempotent(mode="leased", key="optional", recover="ask")
+        idempotent(mode="leased", required=False, recover="ask")
     with pytest.raises(ImproperlyConfigured, match="belong to mode='leased'"):
         idempotent(recover="ask")
     with pytest.raises(ImproperlyConfigured, match="no mode 'eventual'"):

@@ -13,6 +13,7 @@ from django.core.cache import caches
 from django.db import DatabaseError, InterfaceError
 
 from idempotency import conf, timeline
+from idempotency.breaker import Breaker
 from idempotency.claims import Claim
 from idempotency.contract import Answer, Replay, Reused
 
@@ -20,7 +21,7 @@ log = logging.getLogger("idempotency")
 
 T = TypeVar("T")
 
-_asleep_until = float("-inf")
+_breakers: dict[str, Breaker] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Slot:
 
     def get(self, fingerprint: str) -> Replay | Reused | None:
         """What the cache knows about the key; None if it knows nothing or cannot be asked."""
-        found = _ask(lambda cache: cache.get(self.name))
+        found = ask(conf.current().cache, lambda cache: cache.get(self.name))
         entry = _unpacked(found) if isinstance(found, str) else None
         if entry is None or entry[0] != self.key:
             return None
@@ -44,7 +45,7 @@ class Slot:
         if not answer.invites_new_key:
             packed = _packed(self.key, self.fingerprint, answer)
             seconds = conf.current().cache_ttl.total_seconds()
-            _ask(lambda cache: cache.set(self.name, packed, timeout=seconds))
+            ask(conf.current().cache, lambda cache: cache.set(self.name, packed, timeout=seconds))
 
 
 def slot(claim: Claim) -> Slot | None:
@@ -54,7 +55,8 @@ def slot(claim: Claim) -> Slot | None:
 
 def slot_of(scope: UUID, key: str, fingerprint: str) -> Slot | None:
     """As `slot`, for whoever has no claim."""
-    if conf.current().cache is None or time.monotonic() < _asleep_until:
+    alias = conf.current().cache
+    if alias is None or breaker(alias).rests:
         return None
     try:
         return Slot(f"idem:{timeline.current()}:{scope}:{key}", key, fingerprint)
@@ -62,24 +64,41 @@ def slot_of(scope: UUID, key: str, fingerprint: str) -> Slot | None:
         return None  # the claim will meet the same outage and say so
 
 
-def _ask(question: Callable[[Any], T]) -> T | None:
-    """Ask the cache; after an error of any kind it is left alone for BREAKER seconds.
+def ask(alias: str | None, question: Callable[[Any], T]) -> T | None:
+    """What the cache says to `question(cache)`; None if there is no cache or it cannot be asked.
 
-    An entry that the serializer cannot read is no error: it is a miss, and is soon written over.
+    After an error of any kind, of a read or of a write, nobody in this process asks it for BREAKER;
+    then one caller tries it for all. An entry that the serializer cannot read is no error: it is a
+    miss, and is soon written over.
     """
-    global _asleep_until
-    alias = conf.current().cache
-    if alias is None or time.monotonic() < _asleep_until:
+    turn = None if alias is None else breaker(alias).let_in()
+    if alias is None or turn is None:
         return None
     try:
-        return question(caches[alias])
+        answer = question(_outspoken(caches[alias]))
     except (ValueError, UnpicklingError):
         log.warning("cache entry not readable", extra={"action": "cache_unreadable"})
-        return None
+        answer = None
     except Exception:
-        _asleep_until = time.monotonic() + conf.current().breaker.total_seconds()
+        breaker(alias).failed(turn, rest=conf.current().breaker.total_seconds())
         log.warning("answer cache left alone", extra={"action": "cache_skipped"}, exc_info=True)
         return None
+    breaker(alias).worked(turn)
+    return answer
+
+
+def breaker(alias: str) -> Breaker:
+    """This process's one for the cache of that alias."""
+    return _breakers.setdefault(alias, Breaker(time.monotonic))
+
+
+def _outspoken(cache: Any) -> Any:
+    """The cache, such that its errors are heard.
+
+    django-redis with IGNORE_EXCEPTIONS calls an outage a miss: each request would wait for the
+    time-out of a server that is gone. The client below it has the same methods and raises.
+    """
+    return cache.client if getattr(cache, "_ignore_exceptions", False) else cache
 
 
 def _packed(key: str, fingerprint: str, answer: Answer) -> str:

@@ -67,9 +67,9 @@ def stage_(transactional_db: None) -> Iterator[Stage]:
     caches["default"].clear()
     stage.__init__()  # type: ignore[misc]
     timeline._known.clear()
-    cache._asleep_until = float("-inf")
+    cache.breaker("default").reset()
     yield stage
-    cache._asleep_until = float("-inf")
+    cache.breaker("default").reset()
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE stage_effects")
 

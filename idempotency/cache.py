@@ -49,7 +49,12 @@ class Slot:
 
 
 def slot(claim: Claim) -> Slot | None:
-    """The claim's place in the cache; None without a cache or while it is left alone."""
+    """The claim's place in the cache; None without a cache or while it is left alone.
+
+    None, too, for a key that was made for a request without one: nobody will ask for it again.
+    """
+    if claim.observed:
+        return None
     return slot_of(claim.scope, claim.key, claim.fingerprint)
 
 

@@ -1,7 +1,8 @@
 """One call of a guarded handler, as plain Django sees it; `drf.py` adds REST framework's view of it."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import (
@@ -30,6 +31,7 @@ class Call:
     view: Any = None  # the view instance, where there is one
 
     unreadable: tuple[type[Exception], ...] = UNREADABLE
+    began: float = field(default_factory=time.monotonic)  # before the guard has read anything
 
     @property
     def http(self) -> HttpRequest:

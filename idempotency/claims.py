@@ -4,13 +4,13 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
-from idempotency import bodies, conf, contract, fingerprint, store
+from idempotency import bodies, clients, conf, contract, fingerprint, signals, store
 from idempotency import key as keys
 from idempotency.errors import KeyMissing, Unauthenticated
 
@@ -29,6 +29,7 @@ class Claim:
     fingerprint: str
     deferred: HttpResponseBase | None = field(default=None, repr=False)
     then: Callable[[], HttpResponseBase | None] | None = field(default=None, repr=False)
+    observed: bool = False  # the client sent no key; this one was made for it and is told to nobody
 
     @property
     def reference(self) -> str:
@@ -51,15 +52,19 @@ class Claim:
 def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> Claim | None:
     """The claim that a request makes; None if it has no key and needs none.
 
-    Raises the error that the client gets: KeyMissing, KeyInvalid, BodyTooLarge, BodyInvalid or
+    While OBSERVE is on, a request that should have a key and has none is given one. Raises the
+    error that the client gets: KeyMissing, KeyInvalid, BodyTooLarge, BodyInvalid or
     Unauthenticated. Nothing is stored here.
     """
     try:
         key = keys.parse(http.META.get("HTTP_IDEMPOTENCY_KEY"))
     except KeyMissing:
+        observed = required and conf.current().observe
+        _absent(http, operation=operation, refused=required and not observed)
+        if observed:
+            return _observed(request, http=http, operation=operation)
         if required:
             raise
-        log.info("request without a key", extra={"action": "key_absent", "operation": operation})
         return None
     return Claim(_scope(request), key, operation, _fingerprint(http))
 
@@ -83,6 +88,25 @@ def _scope(request: Any) -> UUID:
     if identity is None:  # one bucket for everybody unknown would hand out strangers' answers
         raise Unauthenticated
     return keys.scope_of(identity)
+
+
+def _observed(request: Any, *, http: HttpRequest, operation: str) -> Claim:
+    """A claim that stands in nobody's way, so that the handler runs as it will after the roll-out.
+
+    The body is left alone: what only the comparison with a retry would refuse must not be refused.
+    """
+    key = f"unkeyed-{uuid4()}"
+    print_ = fingerprint.of_request(
+        method=http.method or "", path=http.path, query="", content_type="", body=key.encode()
+    )
+    return Claim(_scope(request), key, operation, print_, observed=True)
+
+
+def _absent(http: HttpRequest, *, operation: str, refused: bool) -> None:
+    client = clients.label_of(http)
+    about = {"action": "key_absent", "operation": operation, "client": client, "refused": refused}
+    log.info("request without a key", extra=about)
+    signals.key_absent.send_robust(sender=operation, client=client, refused=refused, request=http)
 
 
 def _fingerprint(http: HttpRequest) -> str:

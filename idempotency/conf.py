@@ -16,6 +16,12 @@ class Settings:
     cache: str | None = None  # alias in CACHES; None answers every replay from PostgreSQL
     cache_ttl: timedelta = timedelta(hours=24)
     scope: str = "idempotency.claims.authenticated_user"  # callable: request -> identity or None
+    client: str = (
+        "idempotency.clients.product"  # callable: Django's request -> who sent it, in a word
+    )
+    # For a roll-out to clients that send no keys yet: nobody is refused for a missing key, and who
+    # sends none is counted. A request without one runs under a key of its own that nobody knows.
+    observe: bool = False
     database: str = "default"  # alias of the guarded views' business rows
     problem_base_url: str = "/problems/"
     max_request_bytes: int = 1024 * 1024

@@ -19,7 +19,7 @@ from idempotency import (
     errors,
     leased,
     operations,
-    responses,
+    reports,
 )
 from idempotency.contract import Progress
 from idempotency.operations import Terms
@@ -92,20 +92,30 @@ def serve(call: calls.Call, guard: Guard) -> HttpResponseBase:
     """Read key → fingerprint → cached answer? → claim → run → settle."""
     if call.http.method in _SAFE:
         return call.handler()
-    try:
-        claim = claims.read(
-            call.request, http=call.http, operation=guard.operation, required=guard.required
+    with reports.watching(call, guard.operation):
+        try:
+            claim = claims.read(
+                call.request, http=call.http, operation=guard.operation, required=guard.required
+            )
+        except errors.Stated as refused:
+            return delivery.refuse(refused, call=call, operation=guard.operation)
+        send = functools.partial(
+            delivery.send,
+            call=call,
+            operation=guard.operation,
+            claim=claim,
+            progress=guard.progress,
         )
-    except errors.Stated as refused:
-        return responses.respond(refused.answer())
-    slot = None if claim is None else cache.slot(claim)
-    decided = slot.get(claim.fingerprint) if slot and claim else None
-    if decided is not None:
-        return delivery.send(decided, call=call, claim=claim, progress=guard.progress)
-    ended = (
-        leased.run(call, claim, guard.terms) if claim and guard.terms else atomic.run(call, claim)
-    )
-    return delivery.send(ended, call=call, claim=claim, progress=guard.progress, slot=slot)
+        slot = None if claim is None else cache.slot(claim)
+        decided = slot.get(claim.fingerprint) if slot and claim else None
+        if decided is not None:
+            return send(decided)
+        ended = (
+            leased.run(call, claim, guard.terms)
+            if claim and guard.terms
+            else atomic.run(call, claim)
+        )
+        return send(ended, slot=slot)
 
 
 def _refuse_combination(

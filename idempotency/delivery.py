@@ -7,7 +7,7 @@ from typing import Any, assert_never
 from django.db import DatabaseError, InterfaceError
 from django.http.response import HttpResponseBase
 
-from idempotency import cache, problems, responses
+from idempotency import cache, errors, problems, reports, responses
 from idempotency.calls import Call
 from idempotency.claims import Claim
 from idempotency.contract import (
@@ -31,6 +31,7 @@ def send(
     decided: Ending | Decision,
     *,
     call: Call,
+    operation: str,
     claim: Claim | None,
     progress: str | Callable[..., Progress] | None,
     slot: cache.Slot | None = None,
@@ -42,8 +43,20 @@ def send(
         action, response = _standing(decided, call, progress, slot)
     if isinstance(decided, Provisional) and claim is not None and claim.then is not None:
         response = _followed(response, claim.then)
+    return _told_of(action, response, call=call, operation=operation, claim=claim)
+
+
+def refuse(error: errors.Stated, *, call: Call, operation: str) -> HttpResponseBase:
+    """The response to a request that makes no claim: nothing was looked up, nothing is stored."""
+    response = responses.respond(error.answer())
+    return _told_of(error.code, response, call=call, operation=operation, claim=None)
+
+
+def _told_of(
+    action: str, response: HttpResponseBase, *, call: Call, operation: str, claim: Claim | None
+) -> HttpResponseBase:
     responses.expose(response, call.http)
-    _log(action, response, claim)
+    reports.ended(action, response, call=call, operation=operation, claim=claim)
     return response
 
 
@@ -118,12 +131,3 @@ def _told(call: Call, progress: str | Callable[..., Progress] | None, record: Re
         log.warning("progress not told", extra={"action": "progress_missed"}, exc_info=True)
         return Progress()
     return told
-
-
-def _log(action: str, response: HttpResponseBase, claim: Claim | None) -> None:
-    about = {} if claim is None else {"operation": claim.operation, "reference": claim.reference}
-    log.info(
-        "idempotent request %s",
-        action,
-        extra={"action": action, "status": response.status_code} | about,
-    )

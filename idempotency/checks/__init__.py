@@ -1,5 +1,6 @@
 """System checks: what would break the contract is refused at start, with a remedy."""
 
 from idempotency.checks.options import check_settings
+from idempotency.checks.rollout import check_client, check_observing
 
-__all__ = ["check_settings"]
+__all__ = ["check_client", "check_observing", "check_settings"]

@@ -70,8 +70,20 @@ SELECT 1 FROM bounds, idempotency_keys WHERE {_OWN} AND status = 'in_progress'
    FOR NO KEY UPDATE OF idempotency_keys
 """
 
-# Nothing happened: the key is as if it had never been used.
-RELEASE = f"DELETE FROM idempotency_keys WHERE {_OWN} AND status = 'in_progress'"
+# Nothing happened: the key is as if it had never been used. Not so if an earlier call may have left
+# its reference with the other system, which takes the next one for the same: then the row stays, so
+# that only the same request can run again under that reference.
+RELEASE = f"""
+WITH gone AS (
+    DELETE FROM idempotency_keys WHERE {_OWN} AND status = 'in_progress' AND cleared_at IS NULL
+    RETURNING 1
+), freed AS (
+    UPDATE idempotency_keys SET locked_until = clock_timestamp(), sent_at = NULL
+     WHERE {_OWN} AND status = 'in_progress' AND cleared_at IS NOT NULL
+    RETURNING 1
+)
+SELECT 1 FROM gone UNION ALL SELECT 1 FROM freed
+"""
 
 # It may have happened. Checked soon, then ever rarer: after as long as it has been held already.
 HOLD = f"""
@@ -87,9 +99,23 @@ RETURNING {store.COLUMNS}
 # row is free for the next retry; it stays, so that no other request can have its key.
 RESTART = f"""
 UPDATE idempotency_keys
-   SET locked_until = clock_timestamp() + %(lease)s, sent_at = NULL,
+   SET locked_until = clock_timestamp() + %(lease)s, sent_at = NULL, cleared_at = clock_timestamp(),
        held_at = NULL, hold_reason = '', next_check_at = NULL
  WHERE {_OWN} AND status = 'in_progress'
+"""
+
+# Whoever owned these died before any call: nothing can have happened, and nobody is asked. A retry
+# that takes one over at this moment has its lock, or the other way round: each skips the other's.
+ABANDONED = """
+WITH dead AS MATERIALIZED (
+    SELECT user_id, key FROM idempotency_keys
+     WHERE status = 'in_progress' AND locked_until <= clock_timestamp()
+       AND sent_at IS NULL AND cleared_at IS NULL
+     LIMIT %(batch)s
+       FOR UPDATE SKIP LOCKED
+)
+DELETE FROM idempotency_keys AS mine USING dead
+ WHERE mine.user_id = dead.user_id AND mine.key = dead.key
 """
 
 # Rows that no process with this code can ask about.
@@ -145,6 +171,13 @@ def hold(scope: UUID, key: str, *, token: UUID, reason: str) -> Row:
 def restart(scope: UUID, key: str, *, token: UUID, lease: timedelta) -> None:
     """Begin again: it is known that nothing happened. Raises ClaimLost as the others do."""
     _changed(RESTART, names(scope, key) | {"token": token, "lease": lease})
+
+
+def forget_abandoned(*, batch: int) -> int:
+    """Forget up to `batch` keys whose owners died before they sent anything; how many."""
+    with connections[store.alias(None)].cursor() as cursor:
+        cursor.execute(ABANDONED, {"batch": batch})
+        return int(cursor.rowcount)
 
 
 def orphans(known: list[str]) -> Mapping[str, int]:

@@ -28,6 +28,21 @@ def recover_due() -> int:
     return sum(_sweep(operation, terms) for operation, terms in known.items())
 
 
+def release_abandoned() -> int:
+    """Free the keys of requests that died before they sent anything; returns how many.
+
+    Nothing can have happened under them, so nobody has to be asked, and no key is in progress for
+    ever because its client never came back. Safe at any time, any number of times at once.
+    """
+    batch, freed = conf.current().batch, 0
+    while (count := leases.forget_abandoned(batch=batch)) == batch:
+        freed += count
+    freed += count
+    if freed:
+        log.warning("abandoned keys freed", extra={"action": "abandoned_freed", "keys": freed})
+    return freed
+
+
 def _sweep(operation: str, terms: Terms) -> int:
     """One after the other: the last of a batch would be due again before its turn."""
     for count in range(conf.current().batch):

@@ -7,5 +7,6 @@ from idempotency import sweeps
 
 @shared_task(name="idempotency.recover", ignore_result=True, max_retries=0)
 def recover() -> None:
-    """Ask what became of calls whose requests came to no end."""
+    """Free what sent nothing, and ask what became of calls whose requests came to no end."""
+    sweeps.release_abandoned()
     sweeps.recover_due()

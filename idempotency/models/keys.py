@@ -49,6 +49,9 @@ class IdempotencyKey(models.Model):
     sent_at = models.DateTimeField(
         null=True, help_text="from here on the other system may have heard of it"
     )
+    cleared_at = models.DateTimeField(
+        null=True, help_text="it was sent, and then found not to have happened"
+    )
     held_at = models.DateTimeField(null=True)
     hold_reason = models.TextField(blank=True, db_default="")
     next_check_at = models.DateTimeField(null=True)

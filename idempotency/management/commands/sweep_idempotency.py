@@ -16,7 +16,9 @@ log = logging.getLogger("idempotency")
 class Command(BaseCommand):
     """One sweep, or one after the other for as long as it runs."""
 
-    help = "Ask what became of calls whose requests came to no end."
+    help = (
+        "Free the keys of requests that died early; ask what became of calls that came to no end."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -37,4 +39,5 @@ class Command(BaseCommand):
             time.sleep(every)
 
     def _sweep(self) -> None:
+        self.stdout.write(f"freed {sweeps.release_abandoned()}")
         self.stdout.write(f"asked about {sweeps.recover_due()}")

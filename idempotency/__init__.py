@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from idempotency.errors import (
         AlreadyApplied,
         ClaimLost,
+        InputRefused,
         NothingHappened,
         OutcomeUnknown,
         Refusal,
@@ -30,6 +31,7 @@ __all__ = [
     "Claim",
     "ClaimLost",
     "Done",
+    "InputRefused",
     "LeasedClaim",
     "NotDone",
     "NothingHappened",
@@ -55,6 +57,7 @@ _HOMES = {
     "Claim": "claims",
     "ClaimLost": "errors",
     "Done": "recovery",
+    "InputRefused": "errors",
     "LeasedClaim": "leased_claims",
     "NotDone": "recovery",
     "NothingHappened": "errors",

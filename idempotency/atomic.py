@@ -48,7 +48,8 @@ def _attempt(call: Call, claim: Claim | None, using: str) -> Ending:
     except errors.AlreadyApplied as applied:
         return _applied(applied, claim)
     except errors.Stated as refusal:
-        return _ending(responses.respond(refusal.answer()), raised=True)
+        refused = isinstance(refusal, errors.InputRefused)
+        return _ending(responses.respond(refusal.answer()), raised=True, input_refused=refused)
     except Exception as error:  # noqa: BLE001  explain() raises again what the view does not know
         refused = isinstance(error, call.unreadable)
         return _ending(call.explain(error), raised=True, input_refused=refused)

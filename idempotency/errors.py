@@ -98,6 +98,15 @@ class Refusal(Stated):
     safe_new_key = True  # the answer is stored: nothing was done under this key, nor will it be
 
 
+class InputRefused(Stated):
+    """The request cannot be carried out as it was sent; nothing happened.
+
+    Raised by a handler for input that the fingerprint leaves out, such as a header: everything is
+    rolled back, nothing is stored, and the same key may come again with better input. Subclass it
+    with `code` and a docstring, as a `Refusal`.
+    """
+
+
 class Transient(Stated):
     """This cannot be done right now; nothing happened.
 

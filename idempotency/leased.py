@@ -119,7 +119,11 @@ def _stated(error: errors.Stated) -> _Played:
     response = responses.respond(error.answer())
     return _Played(
         response,
-        contract.exit_of(response.status_code, raised=True),
+        contract.exit_of(
+            response.status_code,
+            raised=True,
+            input_refused=isinstance(error, errors.InputRefused),
+        ),
         why=error.detail or type(error).__name__,
         proven=isinstance(error, errors.NothingHappened),
         unknown=isinstance(error, errors.OutcomeUnknown),

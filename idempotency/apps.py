@@ -12,8 +12,14 @@ class IdempotencyConfig(AppConfig):
 
     def ready(self) -> None:
         """Called once by Django when every app is loaded."""
-        from idempotency.checks import check_client, check_observing, check_settings
+        from idempotency.checks import (
+            check_client,
+            check_observing,
+            check_servers,
+            check_settings,
+        )
 
         checks.register(check_settings)
         checks.register(check_client)
+        checks.register(check_servers)
         checks.register(check_observing, deploy=True)

@@ -66,7 +66,7 @@ def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> 
         if required:
             raise
         return None
-    return Claim(_scope(request), key, operation, _fingerprint(http))
+    return Claim(scope(request), key, operation, _fingerprint(http))
 
 
 def standing(claim: Claim) -> contract.Decision:
@@ -83,7 +83,8 @@ def authenticated_user(request: Any) -> object:
     return user.pk if user is not None and user.is_authenticated else None
 
 
-def _scope(request: Any) -> UUID:
+def scope(request: Any) -> UUID:
+    """Whose keys and tokens these are, as SCOPE says. Raises Unauthenticated for nobody."""
     identity = import_string(conf.current().scope)(request)
     if identity is None:  # one bucket for everybody unknown would hand out strangers' answers
         raise Unauthenticated
@@ -99,7 +100,7 @@ def _observed(request: Any, *, http: HttpRequest, operation: str) -> Claim:
     print_ = fingerprint.of_request(
         method=http.method or "", path=http.path, query="", content_type="", body=key.encode()
     )
-    return Claim(_scope(request), key, operation, print_, observed=True)
+    return Claim(scope(request), key, operation, print_, observed=True)
 
 
 def _absent(http: HttpRequest, *, operation: str, refused: bool) -> None:

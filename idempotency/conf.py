@@ -42,6 +42,9 @@ class Settings:
         "Vary",
     )
     breaker: timedelta = timedelta(seconds=5)  # how long a cache that failed is left alone
+    # Single-use tokens: an alias in CACHES that is a Redis; None: nobody can issue or spend one.
+    tokens: str | None = None
+    token_lifetime: timedelta = timedelta(minutes=5)  # from issuing to the first use
     # These bound how long a stopped process can hold a key; they apply to a claim's transaction.
     statement_timeout: timedelta = timedelta(seconds=10)
     lock_timeout: timedelta = timedelta(seconds=3)

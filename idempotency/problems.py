@@ -8,13 +8,14 @@ from idempotency import conf
 from idempotency.contract import Answer
 from idempotency.errors import Stated, Transient
 from idempotency.kinds import CONTRACT, ProblemKind
+from idempotency.token_errors import KINDS as TOKENS
 
 __all__ = ["CONTENT_TYPE", "ProblemKind", "of_error", "problem", "register", "registered"]
 
 CONTENT_TYPE = "application/problem+json"
 
 
-_registered: dict[str, ProblemKind] = {kind.code: kind for kind in CONTRACT}
+_registered: dict[str, ProblemKind] = {kind.code: kind for kind in (*CONTRACT, *TOKENS)}
 
 
 def register(*kinds: ProblemKind) -> None:

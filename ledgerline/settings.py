@@ -134,6 +134,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 
 IDEMPOTENCY = {
     "CACHE": "default",
+    "TOKENS": "default",
     # set again in each claim's transaction, so that they hold whatever the connection says
     "STATEMENT_TIMEOUT": STATEMENT_TIMEOUT,
     "LOCK_TIMEOUT": LOCK_TIMEOUT,

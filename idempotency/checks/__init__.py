@@ -2,5 +2,6 @@
 
 from idempotency.checks.options import check_settings
 from idempotency.checks.rollout import check_client, check_observing
+from idempotency.checks.servers import check_servers
 
-__all__ = ["check_client", "check_observing", "check_settings"]
+__all__ = ["check_client", "check_observing", "check_servers", "check_settings"]

@@ -2,5 +2,6 @@
 
 from idempotency.models.audit import AuditEntry
 from idempotency.models.keys import IdempotencyKey, KeyListing
+from idempotency.models.tokens import ConsumedToken
 
-__all__ = ["AuditEntry", "IdempotencyKey", "KeyListing"]
+__all__ = ["AuditEntry", "ConsumedToken", "IdempotencyKey", "KeyListing"]

@@ -1,0 +1,39 @@
+"""The Redis client behind a cache alias, for what a cache cannot say: scripts and locks.
+
+Nothing here imports a client: whoever names a Redis in CACHES has one installed.
+"""
+
+from typing import Any
+
+from django.core.cache import caches
+from django.core.exceptions import ImproperlyConfigured
+
+# The backends whose client can be had; others (memory, files, a dummy) cannot do one step alone.
+BACKENDS = frozenset(
+    {"django_redis.cache.RedisCache", "django.core.cache.backends.redis.RedisCache"}
+)
+
+
+def client(alias: str) -> Any:
+    """The client for writing. Raises ImproperlyConfigured if the alias is no Redis.
+
+    It keeps the alias' time-outs, so a server that does not answer costs no more than they say.
+    """
+    backend: Any = caches[alias]
+    if hasattr(backend, "client"):  # django-redis
+        return backend.client.get_client(write=True)
+    if hasattr(backend, "_cache"):  # Django's own
+        return backend._cache.get_client(None, write=True)  # noqa: SLF001  there is no other way in
+    raise ImproperlyConfigured(f"The cache {alias!r} is not a Redis.")
+
+
+def name(alias: str, key: str) -> str:
+    """The key as this alias spells it: with its prefix and version, as every other of its keys."""
+    return str(caches[alias].make_key(key))
+
+
+def outages() -> tuple[type[Exception], ...]:
+    """What a client raises when its server is not there, too slow, or refuses to work."""
+    from redis.exceptions import RedisError  # whoever has a Redis in CACHES has it
+
+    return (RedisError, OSError)

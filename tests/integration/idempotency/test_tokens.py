@@ -1,0 +1,347 @@
+"""Single-use tokens: one key and its retries, whatever Redis forgets (I.44; design 4.6)."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.cache import caches
+from django.db import IntegrityError, connection, transaction
+from django.http import JsonResponse
+
+from idempotency import (
+    NothingHappened,
+    Refusal,
+    Transient,
+    redis_client,
+    timeline,
+    token_store,
+    tokens,
+)
+from idempotency.models import ConsumedToken
+from tests.integration.idempotency.conftest import ADA, BOLA, COMMITTING, Phone
+from tests.integration.idempotency.stage import Stage, effect, effects, rows
+from tests.integration.idempotency.views import Principal
+
+pytestmark = COMMITTING
+
+BOUND: dict[str, tokens.Bindable] = {"amount": 10_000, "payee": "0123456789", "bank": None}
+TWICE = "one token did its work twice: is consumed_token's primary key there?"
+MARKER = "Idempotent-Replayed"
+
+
+@pytest.fixture(autouse=True)
+def _tokens(settings: Any) -> None:
+    settings.IDEMPOTENCY = {"CACHE": "default", "TOKENS": "default"}
+
+
+@pytest.fixture
+def pays(stage_: Stage) -> Stage:
+    """A handler that spends the token of the header, then has its effect."""
+    stage_.act = spending()
+    return stage_
+
+
+def spending(
+    *, then: Exception | None = None, bound: Any = BOUND, purpose: str = "transfer"
+) -> Callable[[Any], JsonResponse]:
+    def act(request: Any) -> JsonResponse:
+        sent = request.headers.get("X-Token", "")
+        tokens.spend(sent, claim=request.idempotency, purpose=purpose, bound=bound)
+        effect(request)
+        if then is not None:
+            raise then
+        return JsonResponse({"n": effects()}, status=201)
+
+    return act
+
+
+def issued(user: Any = ADA, *, lifetime: timedelta | None = None) -> str:
+    asked = SimpleNamespace(user=Principal(user))
+    return tokens.issue(asked, purpose="transfer", bound=BOUND, lifetime=lifetime).token
+
+
+def redis() -> Any:
+    return redis_client.client("default")
+
+
+def entry(token: str) -> str:
+    name = f"token:{timeline.current()}:{tokens.digest_of(token)}"
+    return redis_client.name("default", name)
+
+
+def code(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["code"]
+
+
+def test_a_retry_after_success_is_replayed_whatever_became_of_its_token(
+    ada: Phone, pays: Stage, key: str
+) -> None:
+    token = issued()
+    first = ada.send(key, **{"X-Token": token})
+    assert first.status_code == 201, first.content
+    redis().delete(entry(token))
+    for again in ({"X-Token": token}, {"X-Token": "nonsense"}, {}):
+        replay = ada.send(key, **again)
+        assert (replay.content, replay.headers[MARKER]) == (first.content, "true")
+    assert (effects(), pays.calls) == (1, 1)
+
+
+def test_another_key_is_refused_and_told_what_to_do(ada: Phone, pays: Stage, key: str) -> None:
+    token = issued()
+    ada.send(key, **{"X-Token": token})
+    other = ada.send("other", **{"X-Token": token})
+    assert code(other) == (409, "token_used")
+    assert other.json()["safe_new_key"] is False, "the first key may have been applied"
+    assert "the key of its first try" in other.json()["detail"]
+    assert (effects(), len(rows())) == (1, 1), TWICE
+
+
+@pytest.mark.parametrize("path", ["/required/", "/plain/", "/leased/"])
+def test_a_refused_token_stores_nothing_and_the_same_key_comes_again_with_a_better_one(
+    ada: Phone, pays: Stage, key: str, path: str
+) -> None:
+    assert code(ada.send(key, path=path, **{"X-Token": "nonsense"})) == (400, "token_unknown")
+    assert rows() == [], "an answer was stored that a better token could not change any more"
+    assert ada.send(key, path=path, **{"X-Token": issued()}).status_code == 201
+    assert effects() == 1
+
+
+def test_a_rollback_leaves_the_token_to_its_key_and_to_no_other(
+    ada: Phone, pays: Stage, key: str
+) -> None:
+    token = issued()
+    pays.act = spending(then=Transient())
+    assert ada.send(key, **{"X-Token": token}).status_code == 503
+    assert (effects(), ConsumedToken.objects.count()) == (0, 0)
+    pays.act = spending()
+    assert code(ada.send("other", **{"X-Token": token})) == (409, "token_used")
+    assert ada.send(key, **{"X-Token": token}).status_code == 201, "a rollback ate the token"
+    assert effects() == 1
+
+
+def test_a_refusal_is_stored_and_its_key_keeps_the_token(ada: Phone, pays: Stage, key: str) -> None:
+    token = issued()
+    pays.act = spending(then=Refusal("No money."))
+    assert ada.send(key, **{"X-Token": token}).status_code == 400
+    pays.act = spending()
+    assert ada.send(key, **{"X-Token": token}).headers[MARKER] == "true"
+    assert code(ada.send("other", **{"X-Token": token})) == (409, "token_used")
+
+
+def test_a_leased_handler_spends_before_its_call_and_again_after_a_release(
+    ada: Phone, pays: Stage, key: str
+) -> None:
+    token = issued()
+    pays.act = spending(then=NothingHappened())
+    assert ada.send(key, path="/leased/", **{"X-Token": token}).status_code == 503
+    pays.act = spending()
+    assert ada.send(key, path="/leased/", **{"X-Token": token}).status_code == 201
+    assert code(ada.send("other", path="/leased/", **{"X-Token": token})) == (409, "token_used")
+
+
+@pytest.mark.parametrize(
+    ("changed", "differs"),
+    [
+        ({"amount": 10_001}, ["amount"]),
+        ({"amount": "10000"}, ["amount"]),
+        ({"payee": "0123456780", "bank": "058"}, ["bank", "payee"]),
+        ({"currency": "NGN"}, ["currency"]),
+    ],
+)
+def test_what_was_not_confirmed_is_refused_by_name_and_leaves_the_token_unused(
+    ada: Phone, pays: Stage, key: str, changed: Any, differs: list[str]
+) -> None:
+    token = issued()
+    pays.act = spending(bound=BOUND | changed)
+    refused = ada.send(key, **{"X-Token": token})
+    assert code(refused) == (400, "token_mismatch")
+    assert refused.json()["differs"] == differs
+    pays.act = spending()
+    assert ada.send("other", **{"X-Token": token}).status_code == 201, "a mismatch used it up"
+
+
+def test_less_than_what_was_confirmed_is_a_mismatch_too(ada: Phone, pays: Stage, key: str) -> None:
+    pays.act = spending(bound={"amount": 10_000})
+    refused = ada.send(key, **{"X-Token": issued()})
+    assert (code(refused), refused.json()["differs"]) == (
+        (400, "token_mismatch"),
+        ["bank", "payee"],
+    )
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "",
+        "once_",
+        "once_" + "A" * 43,
+        "once_" + "A" * 43 + "\u00e9",
+        "once_" + "A" * 42 + ",",
+        "x" * 5000,
+    ],
+)
+def test_a_forged_token_is_unknown(ada: Phone, pays: Stage, key: str, token: str) -> None:
+    assert code(ada.send(key, **{"X-Token": token})) == (400, "token_unknown")
+    assert effects() == 0
+
+
+def test_a_strangers_token_is_unknown_and_stays_good_for_its_owner(
+    ada: Phone, bola: Phone, pays: Stage, key: str
+) -> None:
+    token = issued(ADA)
+    assert code(bola.send(key, **{"X-Token": token})) == (400, "token_unknown")
+    pays.act = spending(purpose="payee")
+    assert code(ada.send(key, **{"X-Token": token})) == (400, "token_unknown"), "another purpose"
+    pays.act = spending()
+    assert ada.send(key, **{"X-Token": token}).status_code == 201
+
+
+def test_an_expired_token_is_said_to_be_expired_unless_its_key_had_used_it_in_time(
+    ada: Phone, pays: Stage, key: str
+) -> None:
+    late, used = issued(lifetime=timedelta(0)), issued()
+    pays.act = spending(then=Transient())
+    ada.send(key, **{"X-Token": used})
+    redis().hset(entry(used), "expires", "1")
+    pays.act = spending()
+    assert code(ada.send("late", **{"X-Token": late})) == (400, "token_expired")
+    assert ada.send(key, **{"X-Token": used}).status_code == 201
+
+
+def test_a_promotion_voids_tokens(ada: Phone, pays: Stage, key: str) -> None:
+    token = issued()
+    redis().rename(entry(token), entry(token).replace(timeline.current(), "000000FF"))
+    assert code(ada.send(key, **{"X-Token": token})) == (400, "token_unknown")
+
+
+def test_a_snapshot_of_redis_that_comes_back_cannot_spend_again(
+    ada: Phone, pays: Stage, key: str
+) -> None:
+    token = issued()
+    snapshot = redis().dump(entry(token))
+    assert ada.send(key, **{"X-Token": token}).status_code == 201
+    redis().restore(entry(token), 60_000, snapshot, replace=True)
+    other = ada.send("other", **{"X-Token": token})
+    assert (code(other), effects()) == ((409, "token_used"), 1), TWICE
+
+
+def test_two_keys_that_both_passed_redis_are_told_apart_by_postgresql(
+    ada: Phone, pays: Stage
+) -> None:
+    """As if Redis lost the mark of the first while both are at work."""
+    token, both = issued(), threading.Barrier(2, timeout=10)
+    answers: list[tuple[int, str]] = []
+
+    def tap(key: str) -> None:
+        answer = ada.send(key, **{"X-Token": token})
+        answers.append((answer.status_code, answer.json().get("code", "")))
+        connection.close()
+
+    def past_redis(request: Any) -> JsonResponse:
+        both.wait()
+        mine = {"scope": ADA, "purpose": "transfer", "reference": request.idempotency.reference}
+        token_store.consume(tokens.digest_of(token), **mine)
+        return JsonResponse({"n": effect(request)}, status=201)
+
+    pays.act = past_redis
+    threads = [threading.Thread(target=tap, args=[key]) for key in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [(201, ""), (409, "token_used")], TWICE
+    assert (effects(), ConsumedToken.objects.count()) == (1, 1), TWICE
+
+
+def test_without_redis_nobody_is_waved_through_and_nothing_is_lost(
+    ada: Phone, pays: Stage, key: str, settings: Any
+) -> None:
+    token, there = issued(), settings.CACHES
+    settings.CACHES = {
+        "default": there["default"] | {"LOCATION": "redis://127.0.0.1:1/0"},
+    }
+    refused = ada.send(key, **{"X-Token": token})
+    assert code(refused) == (503, "unavailable")
+    assert (refused.json()["retry"], int(refused["Retry-After"])) == ("same_key", 1)
+    with pytest.raises(Transient):
+        issued()
+    assert (effects(), rows()) == (0, [])
+    settings.CACHES = there
+    assert ada.send(key, **{"X-Token": token}).status_code == 201
+
+
+def test_without_the_setting_nobody_is_waved_through_either(
+    ada: Phone, pays: Stage, key: str, settings: Any
+) -> None:
+    token = issued()
+    settings.IDEMPOTENCY = {"CACHE": "default"}
+    assert ada.send(key, **{"X-Token": token}).status_code == 500
+    assert (effects(), rows()) == (0, [])
+
+
+def test_neither_redis_nor_postgresql_holds_a_token_or_what_it_is_bound_to(
+    ada: Phone, pays: Stage, key: str
+) -> None:
+    token = issued()
+    ada.send(key, **{"X-Token": token})
+    kept = f"{redis().hgetall(entry(token))} {entry(token)} {ConsumedToken.objects.values()}"
+    assert str(ADA).replace("-", "") not in str(redis().hgetall(entry(token)))
+    for secret in (token, token.removeprefix("once_"), "0123456789", "10000"):
+        assert secret not in kept, f"{secret} can be read where it is kept"
+
+
+def test_an_entry_is_forgotten_some_time_after_it_expired(ada: Phone) -> None:
+    left = redis().pttl(entry(issued(lifetime=timedelta(minutes=5))))
+    assert 60 * 60_000 < left <= 65 * 60_000, "a token is kept for ever, or forgotten too soon"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE consumed_token SET reference = 'x'", "DELETE FROM consumed_token"],
+)
+def test_a_spent_token_stays_spent(ada: Phone, pays: Stage, key: str, statement: str) -> None:
+    ada.send(key, **{"X-Token": issued()})
+    with (
+        pytest.raises(IntegrityError, match="a spent token stays spent"),
+        transaction.atomic(),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement)
+    assert ConsumedToken.objects.get().user_id == ADA
+
+
+def test_an_amount_never_passes_through_a_float() -> None:
+    with pytest.raises(TypeError, match="not to float"):
+        tokens.issue(
+            SimpleNamespace(user=Principal(BOLA)),
+            purpose="transfer",
+            bound={"amount": 0.1},  # type: ignore[dict-item]
+        )
+
+
+@pytest.mark.parametrize("alias", ["nowhere", "files"])
+def test_only_a_redis_may_keep_tokens(settings: Any, alias: str) -> None:
+    from idempotency.checks import check_servers
+
+    assert check_servers() == []
+    files = {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": "/x"}
+    settings.CACHES = settings.CACHES | {"files": files}
+    settings.IDEMPOTENCY = {"TOKENS": alias}
+    [found] = check_servers()
+    assert (found.id, alias in found.msg) == ("idempotency.E020", True)
+
+
+def test_djangos_own_redis_cache_keeps_tokens_as_well(
+    ada: Phone, pays: Stage, key: str, settings: Any
+) -> None:
+    plain = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": settings.REDIS_URL,
+    }
+    settings.CACHES = settings.CACHES | {"plain": plain}
+    settings.IDEMPOTENCY = {"TOKENS": "plain"}
+    assert ada.send(key, **{"X-Token": issued()}).status_code == 201
+    assert caches["plain"]

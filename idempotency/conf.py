@@ -54,6 +54,7 @@ class Settings:
     lease: timedelta = timedelta(seconds=30)
     deadline: timedelta = timedelta(seconds=10)  # of the external call, from the mark to its end
     margin: timedelta = timedelta(seconds=5)  # clocks, the scheduler, our own statements
+    action_lease: timedelta = timedelta(minutes=5)  # of a guarded action that does not say its own
     recheck_first: timedelta = timedelta(seconds=10)  # of an unknown outcome; then ever rarer
     recheck_last: timedelta = timedelta(hours=1)
     batch: int = 100  # keys per operation and run of the sweep: the next run takes the rest

@@ -132,3 +132,53 @@ CONTRACT = (
         what_to_do="Send the same request with the same key after the seconds in Retry-After.",
     ),
 )
+
+# What a caller of the action gate may be told.
+GATE = (
+    ProblemKind(
+        code="action_not_claimed",
+        title="This action is not yours to run.",
+        status=409,
+        retry="never",
+        meaning="Somebody else has done it, is doing it, or nobody knows yet. Nothing was done now.",
+        what_to_do="Look at what became of it before you ask for it again.",
+    ),
+    ProblemKind(
+        code="action_settled",
+        title="This action was done before; it is not done again.",
+        status=409,
+        retry="never",
+        meaning="It happened once, at the time in `settled_at`. Nothing was done now.",
+        what_to_do="Go on with what came of it. There is nothing to repeat.",
+    ),
+    ProblemKind(
+        code="action_in_progress",
+        title="This action is being done right now.",
+        status=409,
+        retry="after",
+        meaning="Somebody else asked for the same action a moment ago. Nothing was done now.",
+        what_to_do="Wait as long as Retry-After says, then look at what came of it.",
+    ),
+    ProblemKind(
+        code="action_held",
+        title="Nobody knows whether this action happened.",
+        status=409,
+        retry="after",
+        meaning=(
+            "It was begun and its end was lost. It will not be guessed, and it is not run again until a "
+            "person has found out. Nothing was done now."
+        ),
+        what_to_do=(
+            "Ask whoever works on held actions: they look at the other system, then say that it happened "
+            "or that it did not."
+        ),
+    ),
+    ProblemKind(
+        code="action_log_closed",
+        title="The log of actions cannot be read.",
+        status=503,
+        retry="same_key",
+        meaning="Whether the action was done before cannot be told, so it was not begun.",
+        what_to_do="Ask again after the seconds in Retry-After.",
+    ),
+)

@@ -6,8 +6,8 @@ from typing import Any
 
 from idempotency import conf
 from idempotency.contract import Answer
-from idempotency.errors import Stated, Transient
-from idempotency.kinds import CONTRACT, ProblemKind
+from idempotency.errors import Stated
+from idempotency.kinds import CONTRACT, GATE, ProblemKind
 from idempotency.token_errors import KINDS as TOKENS
 
 __all__ = ["CONTENT_TYPE", "ProblemKind", "of_error", "problem", "register", "registered"]
@@ -15,7 +15,7 @@ __all__ = ["CONTENT_TYPE", "ProblemKind", "of_error", "problem", "register", "re
 CONTENT_TYPE = "application/problem+json"
 
 
-_registered: dict[str, ProblemKind] = {kind.code: kind for kind in (*CONTRACT, *TOKENS)}
+_registered: dict[str, ProblemKind] = {kind.code: kind for kind in (*CONTRACT, *GATE, *TOKENS)}
 
 
 def register(*kinds: ProblemKind) -> None:
@@ -43,7 +43,8 @@ def problem(
 
 def of_error(error: Stated) -> Answer:
     """The answer that an error states about itself; its class decides, the registry explains."""
-    headers = [("Retry-After", str(error.retry_after))] if isinstance(error, Transient) else []
+    seconds = getattr(error, "retry_after", None)
+    headers = [] if seconds is None else [("Retry-After", str(seconds))]
     if error.status == 401:
         headers.append(
             ("WWW-Authenticate", "Bearer")

@@ -15,8 +15,8 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 
-from idempotency import Refusal, Transient, problem
-from idempotency.errors import Unavailable
+from idempotency import problem
+from idempotency.errors import Stated, Unavailable
 from idempotency.problems import ProblemKind, register
 from idempotency.responses import http_response
 
@@ -127,7 +127,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     if isinstance(error, OUTAGE):
         log.warning("database does not answer", extra={"action": "unavailable"}, exc_info=True)
         return http_response(Unavailable().answer())
-    if isinstance(error, (Refusal, Transient)):
+    if isinstance(error, Stated):
         return http_response(error.answer())
     plain = drf_exception_handler(error, context)
     code = next((code for kind, code in _CODES if isinstance(error, kind)), None)

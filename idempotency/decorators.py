@@ -20,6 +20,7 @@ from idempotency import (
     leased,
     operations,
     reports,
+    transactions,
 )
 from idempotency.contract import Progress
 from idempotency.operations import Terms
@@ -92,7 +93,7 @@ def serve(call: calls.Call, guard: Guard) -> HttpResponseBase:
     """Read key → fingerprint → cached answer? → claim → run → settle."""
     if call.http.method in _SAFE:
         return call.handler()
-    with reports.watching(call, guard.operation):
+    with reports.watching(call, guard.operation), transactions.own(call.http):
         try:
             claim = claims.read(
                 call.request, http=call.http, operation=guard.operation, required=guard.required

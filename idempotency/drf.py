@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import ParseError, UnsupportedMediaType, ValidationError
 
-from idempotency import calls
+from idempotency import calls, transactions
 from idempotency.claims import Claim
 
 UNREADABLE = (*calls.UNREADABLE, ParseError, UnsupportedMediaType, ValidationError)
@@ -33,7 +33,12 @@ class RestCall(calls.Call):
 
     def explain(self, error: Exception) -> HttpResponseBase:
         """The view's own answer for the exception; an unknown one is raised again."""
-        return self.rendered(self.view.handle_exception(error))
+        try:
+            with transactions.kept():
+                return self.rendered(self.view.handle_exception(error))
+        except Exception as unknown:
+            self._asked_about(unknown)
+            raise
 
     def rendered(self, response: HttpResponseBase) -> HttpResponseBase:
         """The response after the view's `finalize_response`, which runs once more on its way out."""
@@ -43,3 +48,15 @@ class RestCall(calls.Call):
         render = getattr(final, "render", None)
         answer: HttpResponseBase = final if render is None else render()
         return answer
+
+    def _asked_about(self, unknown: Exception) -> None:
+        """The view would ask its handler a second time, which reports the error twice."""
+        ask = self.view.handle_exception
+
+        def handle_exception(error: Exception) -> HttpResponseBase:
+            if error is unknown:
+                raise error
+            response: HttpResponseBase = ask(error)
+            return response
+
+        self.view.handle_exception = handle_exception

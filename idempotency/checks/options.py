@@ -80,12 +80,6 @@ def _database() -> Iterator[CheckMessage]:
             hint="The guarantees are PostgreSQL's; name the alias of the business rows.",
             id="idempotency.E004",
         )
-    if database.get("ATOMIC_REQUESTS"):
-        yield Error(
-            f"ATOMIC_REQUESTS is on for {alias!r}, so a guarded view cannot own its transaction.",
-            hint="Turn it off and put transaction.atomic on the views that need it.",
-            id="idempotency.E005",
-        )
     yield from _isolation(alias, database.get("OPTIONS", {}))
 
 

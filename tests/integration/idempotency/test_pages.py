@@ -125,7 +125,7 @@ def test_a_mistake_in_the_settings_is_named(
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"ATOMIC_REQUESTS": True}, "E005"),
+        ({"ATOMIC_REQUESTS": True}, None),
         ({"OPTIONS": {"isolation_level": 4}}, "E006"),
         ({"OPTIONS": {"options": "-c default_transaction_isolation=serializable"}}, "E006"),
         ({"OPTIONS": {"options": "-c default_transaction_isolation=read\\ committed"}}, None),

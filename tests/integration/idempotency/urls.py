@@ -1,9 +1,10 @@
 """Where the staged views stand."""
 
 from django.contrib import admin
+from django.db import transaction
 from django.urls import include, path
 
-from tests.integration.idempotency import views
+from tests.integration.idempotency import kinds, views
 
 urlpatterns = [
     path("required/", views.Required.as_view()),
@@ -15,6 +16,16 @@ urlpatterns = [
     path("function/", views.function),
     path("plain/", views.plain),
     path("class/", views.Plain.as_view()),
+    path("seen/", kinds.Seen.as_view()),
+    path("inherits/", kinds.Inherits.as_view()),
+    path("mixed/", kinds.Mixed.as_view()),
+    path("generic/", kinds.Generic.as_view()),
+    path("actions/pay/", kinds.Actions.as_view({"post": "pay"})),
+    path("actions/note/", kinds.Actions.as_view({"post": "note"})),
+    path("plain-subclass/", kinds.PlainSubclass.as_view()),
+    path("batch/", kinds.Batch.as_view()),
+    path("wrapped/", transaction.atomic(views.plain)),
+    path("exempt/", transaction.non_atomic_requests(transaction.atomic(views.plain))),
     path("problems/", include("idempotency.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -5,6 +5,7 @@ from django.http.response import HttpResponseBase
 
 from idempotency import claims, contract, errors, responses, store, transactions
 from idempotency.calls import Call
+from idempotency.checkpoints import checkpoint
 from idempotency.claims import Claim
 from idempotency.contract import Decision, Exit
 from idempotency.endings import Ending, Provisional, RolledBack, Settled, nothing_happened
@@ -23,6 +24,7 @@ def run(call: Call, claim: Claim | None) -> Ending | Decision:
             if claim is not None and not _claimed(claim):
                 return claims.standing(claim)
             ending = _attempt(call, claim, using)
+            checkpoint("atomic.written")
             if isinstance(ending, RolledBack):
                 transaction.set_rollback(True, using=using)
             elif isinstance(ending, Settled) and claim is not None:
@@ -34,6 +36,7 @@ def run(call: Call, claim: Claim | None) -> Ending | Decision:
             raise  # a bug in the handler's use of the transaction
         return nothing_happened(errors.Unavailable())
     else:
+        checkpoint("atomic.settled")
         return ending  # only now: a COMMIT that fails must never look like a success
 
 

@@ -8,12 +8,25 @@ committed), `leased.marked` (the mark is committed, no byte has left), `leased.c
 has called, nothing is recorded), `leased.settling` (the business rows are written, the answer is
 not), `leased.settled` (all is committed, the client has no answer). After a takeover:
 `leased.taken` (the new lease is committed, nobody was asked), `leased.asked` (the other system has
-answered, nothing is recorded). Without these variables a point costs two look-ups in the
-environment.
+answered, nothing is recorded). In atomic mode: `atomic.written` (the handler has returned, nothing
+is committed), `atomic.settled` (all is committed, the client has no answer). Without these
+variables a point costs two look-ups in the environment.
 """
 
 import os
 import signal
+
+POINTS = (
+    "atomic.written",
+    "atomic.settled",
+    "leased.claimed",
+    "leased.marked",
+    "leased.called",
+    "leased.settling",
+    "leased.settled",
+    "leased.taken",
+    "leased.asked",
+)
 
 
 def checkpoint(name: str) -> None:

@@ -74,6 +74,13 @@ class Required(Staged, APIView):
         return stage.progress(request, record)
 
 
+class Bare(Staged, APIView):
+    """What every helper for tests must find fault with."""
+
+    def post(self, request: Request) -> HttpResponseBase:
+        return stage.play(request)
+
+
 class Optional(Staged, APIView):
     @idempotent(required=False)
     def post(self, request: Request) -> HttpResponseBase:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Refusal,
         Transient,
     )
+    from idempotency.gate.decorators import gated
     from idempotency.key import reference_of
     from idempotency.leased_claims import LeasedClaim
     from idempotency.problems import ProblemKind, problem
@@ -46,6 +47,7 @@ __all__ = [
     "answer_of",
     "complete",
     "correct",
+    "gated",
     "idempotent",
     "problem",
     "reference_of",
@@ -72,6 +74,7 @@ _HOMES = {
     "answer_of": "completion",
     "complete": "completion",
     "correct": "completion",
+    "gated": "gate.decorators",
     "idempotent": "decorators",
     "problem": "problems",
     "reference_of": "key",

@@ -14,12 +14,16 @@ class IdempotencyConfig(AppConfig):
         """Called once by Django when every app is loaded."""
         from idempotency.checks import (
             check_client,
+            check_gates,
             check_observing,
             check_servers,
             check_settings,
+            check_slots,
         )
 
         checks.register(check_settings)
         checks.register(check_client)
         checks.register(check_servers)
+        checks.register(check_gates)
+        checks.register(check_slots, checks.Tags.database)
         checks.register(check_observing, deploy=True)

@@ -9,8 +9,9 @@ has called, nothing is recorded), `leased.settling` (the business rows are writt
 not), `leased.settled` (all is committed, the client has no answer). After a takeover:
 `leased.taken` (the new lease is committed, nobody was asked), `leased.asked` (the other system has
 answered, nothing is recorded). In atomic mode: `atomic.written` (the handler has returned, nothing
-is committed), `atomic.settled` (all is committed, the client has no answer). Without these
-variables a point costs two look-ups in the environment.
+is committed), `atomic.settled` (all is committed, the client has no answer). A gated action:
+`gate.claimed` (leased form only: the claim is committed, nothing was done), `gate.settling` (it was
+done, and nobody knows). Without these variables a point costs two look-ups in the environment.
 """
 
 import os

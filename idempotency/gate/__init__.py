@@ -12,6 +12,7 @@ does not make a lost call arrive.
 """
 
 from idempotency.gate.claims import claim
+from idempotency.gate.decorators import gated
 from idempotency.gate.errors import (
     AlreadySettled,
     Closed,
@@ -39,6 +40,7 @@ __all__ = [
     "Verdict",
     "claim",
     "claim_many",
+    "gated",
     "hold_expired",
     "release_held",
     "settle_held",

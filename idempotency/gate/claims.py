@@ -55,7 +55,7 @@ def claim(
     Closed, if the log cannot be read. With `on_outage="run"` the block runs all the same then,
     possibly twice: for what is harmless only.
     """
-    _refuse_combination(atomic=atomic, on_outage=on_outage)
+    refuse_combination(atomic=atomic, on_outage=on_outage)
     identity = identity_of(action, target=target, key=key, namespace=namespace)
     terms = lease or conf.current().action_lease
     if identity is None:
@@ -187,7 +187,8 @@ def _ungated(action: str, word: str) -> Action:
     return Action(action, identity=None, token=None)
 
 
-def _refuse_combination(*, atomic: bool, on_outage: str) -> None:
+def refuse_combination(*, atomic: bool, on_outage: str) -> None:
+    """Raises ImproperlyConfigured for what cannot be promised."""
     if on_outage not in {"refuse", "run"}:
         raise ImproperlyConfigured(f"on_outage is 'refuse' or 'run', not {on_outage!r}.")
     if atomic and on_outage == "run":

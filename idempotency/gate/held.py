@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from idempotency import conf, trail
+from idempotency import conf
 from idempotency.gate import claims, errors, results, slots
 
 log = logging.getLogger("idempotency")
@@ -58,6 +58,8 @@ def _note(slot: str | None, *, actor: str, action: str, reason: str) -> None:
         raise ValueError("Say why: somebody will ask how this was found out.")
     if slot is None:
         raise errors.HoldChanged(errors.HoldChanged.__doc__)
+    from idempotency import trail  # its table needs ready apps, and `gated` is imported before that
+
     trail.note(actor=actor, action=action, subject=trail.action_subject(slot), reason=reason)
     extra = {"action": f"gate_{action}_by_hand", "slot": slot, "actor": actor}
     log.info("held action decided", extra=extra)

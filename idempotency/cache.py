@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from pickle import UnpicklingError
 from typing import Any, TypeVar
 from uuid import UUID
@@ -40,11 +41,16 @@ class Slot:
             return None
         return Replay(entry[2]) if entry[1] == fingerprint else Reused()
 
-    def put(self, answer: Answer) -> None:
-        """Remember a final answer, unless it invites a new key: that one may still be corrected."""
-        if not answer.invites_new_key:
+    def put(self, answer: Answer, *, age: timedelta = timedelta(0)) -> None:
+        """Remember a final answer, unless it invites a new key: that one may still be corrected.
+
+        An entry ends before RETENTION lets go of its row, which is no older than `age`: a key that
+        runs again after that must not be answered by what it was once told.
+        """
+        limits = conf.current()
+        seconds = min(limits.cache_ttl, limits.retention - age).total_seconds()
+        if seconds > 0 and not answer.invites_new_key:
             packed = _packed(self.key, self.fingerprint, answer)
-            seconds = conf.current().cache_ttl.total_seconds()
             ask(conf.current().cache, lambda cache: cache.set(self.name, packed, timeout=seconds))
 
 

@@ -11,7 +11,8 @@ not), `leased.settled` (all is committed, the client has no answer). After a tak
 answered, nothing is recorded). In atomic mode: `atomic.written` (the handler has returned, nothing
 is committed), `atomic.settled` (all is committed, the client has no answer). A gated action:
 `gate.claimed` (leased form only: the claim is committed, nothing was done), `gate.settling` (it was
-done, and nobody knows). Without these variables a point costs two look-ups in the environment.
+done, and nobody knows). The clean-up: `retention.retired` (a batch is gone, the next is not begun).
+Without these variables a point costs two look-ups in the environment.
 """
 
 import os

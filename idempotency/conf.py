@@ -58,6 +58,9 @@ class Settings:
     recheck_first: timedelta = timedelta(seconds=10)  # of an unknown outcome; then ever rarer
     recheck_last: timedelta = timedelta(hours=1)
     batch: int = 100  # keys per operation and run of the sweep: the next run takes the rest
+    # How long a final answer is kept. Longer than CACHE_TTL, or the cache would outlive the record.
+    retention: timedelta = timedelta(days=30)
+    retention_batch: int = 1000  # rows per transaction of the clean-up: some ten milliseconds
 
 
 NAMES = frozenset(field.name.upper() for field in fields(Settings))

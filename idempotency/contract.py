@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from math import ceil
 from typing import Any, TypeAlias
@@ -89,9 +89,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """The key is finished: send its answer again."""
+    """The key is finished: send its answer again. `age` is the time since the key was claimed."""
 
     answer: Answer
+    age: timedelta = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def decide(record: Record | None, *, fingerprint: str, now: datetime) -> Decisio
     if record.fingerprint != fingerprint:
         return Reused()
     if record.answer is not None:
-        return Replay(record.answer)
+        return Replay(record.answer, now - record.created_at)
     return _open(record, now)
 
 

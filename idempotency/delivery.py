@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, assert_never
 
 from django.db import DatabaseError, InterfaceError
@@ -93,8 +94,9 @@ def _standing(
 ) -> tuple[str, HttpResponseBase]:
     """Another request stands in the way, or has the answer already."""
     match decision:
-        case Replay(answer):
-            return "replayed", _kept(responses.respond(answer, replayed=True), answer, slot)
+        case Replay(answer, age):
+            response = responses.respond(answer, replayed=True)
+            return "replayed", _kept(response, answer, slot, age=age)
         case Reused():
             return "key_reused", responses.respond(problems.problem("key_reused"))
         case InProgress(seconds):
@@ -109,9 +111,15 @@ def _standing(
             assert_never(decision)
 
 
-def _kept(response: HttpResponseBase, answer: Answer, slot: cache.Slot | None) -> HttpResponseBase:
+def _kept(
+    response: HttpResponseBase,
+    answer: Answer,
+    slot: cache.Slot | None,
+    *,
+    age: timedelta = timedelta(0),
+) -> HttpResponseBase:
     if slot is not None and isinstance(response, responses.AnswerResponse):
-        response.after_sent = lambda: slot.put(answer)
+        response.after_sent = lambda: slot.put(answer, age=age)
     return response
 
 

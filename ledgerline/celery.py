@@ -3,6 +3,7 @@
 import os
 
 from celery import Celery
+from celery.schedules import crontab
 from celery.signals import beat_init, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ledgerline.settings")
@@ -10,6 +11,17 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ledgerline.settings")
 app = Celery("ledgerline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+
+@app.on_after_configure.connect
+def _every_night(sender: Celery, **_: object) -> None:
+    """The clean-up, once a day in UTC. A hint that waited for hours is dropped: so would be two."""
+    sender.add_periodic_task(
+        crontab(hour="3", minute="17"),
+        sender.signature("idempotency.retire"),
+        name="idempotency.retire",
+        expires=3600,
+    )
 
 
 @worker_init.connect

@@ -146,6 +146,9 @@ IDEMPOTENCY = {
     "MARGIN": env.seconds("IDEMPOTENCY_MARGIN", 5),
     "RECHECK_FIRST": env.seconds("IDEMPOTENCY_RECHECK_FIRST", 10),
     "RECHECK_LAST": env.seconds("IDEMPOTENCY_RECHECK_LAST", 3600),
+    # A final answer is kept for 30 days; a retry that comes later is answered by its reference.
+    "RETENTION": env.seconds("IDEMPOTENCY_RETENTION", 30 * 86400),
+    "RETENTION_BATCH": env.integer("IDEMPOTENCY_RETENTION_BATCH", 1000),
 }
 
 POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)

@@ -106,6 +106,12 @@ class IdempotencyKey(models.Model):
         indexes = [
             # what the sweep looks for: a handful among millions that are final
             models.Index(fields=["operation"], condition=_OPEN, name="idempotency_keys_open"),
+            # what the clean-up deletes: the oldest of those that are final
+            models.Index(
+                fields=["completed_at"],
+                condition=Q(completed_at__isnull=False),
+                name="idempotency_keys_final",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -150,7 +150,7 @@ def test_the_command_sweeps_once(ada: Phone, stage_: Stage, key: str) -> None:
     stage_.recover = desk.asks
     said = StringIO()
     call_command("sweep_idempotency", stdout=said, skip_checks=True)
-    assert said.getvalue() == "freed 0\nasked about 1\n"
+    assert said.getvalue() == "freed 0, asked about 1, held 0, deleted 0\n"
     assert rows() == [(key, "completed", 201)]
 
 

@@ -32,7 +32,7 @@ def record(**said: object) -> Record:
     return Record(**(known | {"status": Status.IN_PROGRESS, "created_at": NOW} | said))  # type: ignore[arg-type]
 
 
-FINISHED = record(status=Status.COMPLETED, answer=ANSWER)
+FINISHED = record(status=Status.COMPLETED, answer=ANSWER, created_at=NOW - MINUTE)
 LEASED = record(locked_until=NOW + timedelta(seconds=2.1))
 EXPIRED = record(locked_until=NOW)
 HELD = record(held_at=NOW - MINUTE, hold_reason="time-out")
@@ -43,7 +43,7 @@ DEFERRED = record()
     ("row", "decision"),
     [
         (None, InProgress(1)),
-        (FINISHED, Replay(ANSWER)),
+        (FINISHED, Replay(ANSWER, age=MINUTE)),
         (LEASED, InProgress(3)),
         (record(locked_until=NOW + 60 * MINUTE), InProgress(60)),
         (EXPIRED, Expired(EXPIRED)),

@@ -1,0 +1,1 @@
+"""What the exchanges show, promise by promise. Pure: no Django, no I/O."""

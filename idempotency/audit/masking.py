@@ -7,6 +7,7 @@ from collections.abc import Iterable
 _PLAIN = frozenset({"content-type", "accept", "accept-language", "prefer", "user-agent"})
 _SHOWN = ("Content-Type", "Location", "Retry-After")
 _MOST = 160  # characters of a body: enough to recognise it
+_READ = 4096  # bytes: more than is printed, so that no secret is cut before it is masked
 _SHORTEST_SECRET = 6  # characters: "ada" as a password would blacken half of every text
 
 _DIGITS = re.compile(r"\d{5,}(?=\d{4})")
@@ -34,7 +35,7 @@ def answer_headers(headers: Iterable[tuple[str, str]], *, marker: str) -> list[s
 
 def text(body: bytes, *, secrets: Iterable[str]) -> str:
     """The beginning of a body, without secrets, long numbers and control characters."""
-    shown = body.decode("utf-8", "replace")
+    shown = body[:_READ].decode("utf-8", "replace")
     for secret in secrets:
         shown = shown.replace(secret, "****")
     shown = _SECRET_MEMBER.sub(r'\1"****"', _DIGITS.sub("****", shown))

@@ -22,12 +22,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. `cut` says that its body was longer than the audit reads."""
+    """One answer; of a very long body its beginning."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes
-    cut: bool = False
 
     def header(self, name: str) -> str | None:
         """The first header of that name."""

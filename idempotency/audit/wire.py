@@ -36,7 +36,7 @@ class Wire:
             )
             self.connection = self._wrapped(plain)
         except OSError as error:
-            raise NoAnswer(f"no connection: {error}") from error
+            raise NoAnswer(f"no connection: {str(error) or 'not in time'}") from error
 
     def ask(self, request: Request) -> Answer:
         """Send the request and read the answer to its end. Raises NoAnswer."""
@@ -51,21 +51,26 @@ class Wire:
             except TimeoutError as error:
                 raise NoAnswer("no answer in time") from error
             except (OSError, HTTPException, ValueError) as error:  # or it is no HTTP
-                raise NoAnswer(f"no answer: {error or type(error).__name__}") from error
+                raise NoAnswer(f"no answer: {str(error) or type(error).__name__}") from error
 
     def _read(self, connection: socket.socket, method: str) -> Answer:
         response = HTTPResponse(connection, method=method)
         response.begin()
-        body = bytearray()
-        while len(body) <= MOST_BYTES:
+        body, whole = self._body(connection, response)
+        if whole is not None and len(body) < min(whole, MOST_BYTES):
+            raise HTTPException("it broke off")
+        return Answer(response.status, tuple(response.getheaders()), body[:MOST_BYTES])
+
+    def _body(self, connection: socket.socket, response: HTTPResponse) -> tuple[bytes, int | None]:
+        """The body, and how long it was said to be; without an end, as much as is compared."""
+        body, whole = bytearray(), response.length
+        while len(body) < MOST_BYTES and len(body) != whole:
             connection.settimeout(self._left())
             piece = response.read1(65536)
             if not piece:
                 break
             body += piece
-        headers = tuple(response.getheaders())
-        cut = len(body) > MOST_BYTES
-        return Answer(response.status, headers, bytes(body[:MOST_BYTES]), cut)
+        return bytes(body), whole
 
     def _left(self) -> float:
         left = self.until - time.monotonic()

@@ -21,6 +21,14 @@ def final_answer(evidence: Evidence) -> Answer | None:
     return last if came_later else first
 
 
+def repeat_is_known(evidence: Evidence) -> bool:
+    """The unchanged request, sent again, is about the same thing; else finer questions are idle."""
+    final, replay = final_answer(evidence), evidence.last("replay")
+    if final is None or replay is None:
+        return False
+    return replay.is_replay(evidence.marker) or replay.names() == final.names()
+
+
 def judge(evidence: Evidence, step: str, *, way: str, cause: str) -> Finding:
     """Did the step get the first answer again? `way` says how it was sent: "in quotes"."""
     final, again = final_answer(evidence), evidence.last(step)
@@ -28,6 +36,8 @@ def judge(evidence: Evidence, step: str, *, way: str, cause: str) -> Finding:
         return unanswered(evidence, step)
     if final is None:
         return unknown("The first request was accepted and its outcome did not come in time.")
+    if step != "replay" and not repeat_is_known(evidence):
+        return unknown("Not even the unchanged request is recognised when it comes again.")
     if again.same_as(final):
         return _same(evidence, again, way)
     return _differs(evidence, final, again, way=way, cause=cause)

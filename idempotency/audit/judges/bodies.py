@@ -37,6 +37,9 @@ def order_of_members(evidence: Evidence) -> Finding:
 
 def chunked_body(evidence: Evidence) -> Finding:
     """A body without a Content-Length is a body."""
+    answer = evidence.answer("chunked")
+    if answer is not None and answer.status == 411:
+        return passed("Bodies without a Content-Length are refused (411).")
     finding = again.judge(
         evidence,
         "chunked",

@@ -1,7 +1,7 @@
 """Many at once with one key, and what comes after."""
 
 from idempotency.audit.evidence import Evidence
-from idempotency.audit.findings import Finding, failed, passed, unanswered, unknown
+from idempotency.audit.findings import Finding, Verdict, failed, passed, unanswered, unknown
 from idempotency.audit.judges.again import RUNNING
 from idempotency.audit.messages import Answer, Exchange
 
@@ -87,6 +87,8 @@ def comes_to_the_answer(evidence: Evidence) -> Finding:
     won = next((a for a in evidence.answers("at once") if a.succeeded), None)
     if after is None or won is None:
         return unanswered(evidence, "after")
+    if at_most_one(evidence).verdict is Verdict.FAILED:
+        return unknown("There is no one answer: see at-once.")
     if after.status in RUNNING:
         return unknown("The first request was still running after several polite retries.")
     if after.same_as(won) or (won.status == 202 and after.succeeded):

@@ -65,7 +65,7 @@ def headers_kept(evidence: Evidence) -> Finding:
     first, replay = again.final_answer(evidence), evidence.last("replay")
     if replay is None:
         return unanswered(evidence, "replay")
-    if first is None or not replay.succeeded:
+    if first is None or not again.repeat_is_known(evidence):
         return unknown("No replay was seen.")
     lost = [name for name in _KEPT if first.header(name) != replay.header(name)]
     if not lost:

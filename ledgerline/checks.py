@@ -66,6 +66,18 @@ def waiting_leaves_room(app_configs: Sequence[Any] | None, **kwargs: Any) -> lis
     return found
 
 
+@register()
+def confirmations_can_be_given(
+    app_configs: Sequence[Any] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Where a confirmation is required, somebody must be able to get one."""
+    if not settings.CONFIRM_ABOVE or settings.IDEMPOTENCY.get("TOKENS"):
+        return []
+    hint = "Name a Redis of CACHES in IDEMPOTENCY['TOKENS'], or set CONFIRM_ABOVE to nothing."
+    text = "CONFIRM_ABOVE asks for confirmations, and no cache is named that could keep them."
+    return [Error(text, hint=hint, id="ledgerline.E004")]
+
+
 @register(deploy=True)
 def secrets_are_set(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Development secrets must not reach production."""

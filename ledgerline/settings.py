@@ -234,6 +234,8 @@ TOKEN_LIFETIME = env.seconds("TOKEN_LIFETIME", 300)
 TOKEN_SECRET = env.text("TOKEN_SECRET", SECRET_KEY)
 # The largest single transfer per currency, in minor units; a currency that is not listed is refused.
 TRANSFER_LIMITS = {"NGN": 100_000_000_00, "EUR": 1_000_000_00, "JPY": 100_000_000}
+# Above this a transfer needs a token of POST /v1/transfer-confirmations; an unlisted currency never.
+CONFIRM_ABOVE = env.amounts("CONFIRM_ABOVE", "NGN=100000000,EUR=1000000,JPY=1000000")
 EXTERNAL_CONNECTOR = "sandbox"
 # Payments: the desk at which customers pay, the largest sum per currency, and who sells the airtime.
 CHECKOUT_DESK = {"CLASS": "fulfilment.connectors.sandbox.CheckoutDesk", **SANDBOX}

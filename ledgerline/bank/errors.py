@@ -114,6 +114,12 @@ class CheckoutDeclined(BankRefusal):
     what_to_do = "Check amount and currency, then send the payment again with a new key."
 
 
+class ConfirmationRequired(idempotency.InputRefused):
+    """A transfer of this size has to be confirmed first."""
+
+    code = "confirmation_required"
+
+
 class PaymentMismatch(fulfilment.EventRefused):
     """The provider says that something else was paid than was asked for."""
 
@@ -128,6 +134,22 @@ NOT_CANCELLABLE = ProblemKind(
     safe_new_key=False,
     meaning="Only what was never sent to the other bank can be taken back. Nothing was changed.",
     what_to_do="Ask the address in `Location` what became of the transfer, and act on that.",
+)
+
+
+CONFIRMATION_REQUIRED = ProblemKind(
+    code=ConfirmationRequired.code,
+    title=ConfirmationRequired.sentence(),
+    status=ConfirmationRequired.status,
+    retry=ConfirmationRequired.retry,
+    meaning=(
+        "Above the amount in `above`, the request must carry the token of a confirmation. Nothing was "
+        "done and nothing was stored."
+    ),
+    what_to_do=(
+        "Send what is to be paid to POST /v1/transfer-confirmations, show the user the answer, and send "
+        "the same request with the same key and its token as Confirmation-Token."
+    ),
 )
 
 
@@ -158,7 +180,7 @@ REFUSALS: tuple[type[BankRefusal], ...] = (
     CheckoutDeclined,
 )
 
-register(NOT_CANCELLABLE)
+register(NOT_CANCELLABLE, CONFIRMATION_REQUIRED)
 for _refusal in REFUSALS:
     register(
         ProblemKind(

@@ -30,6 +30,11 @@ def written(amount: int, currency: str) -> str:
     return f"{sign}{currency} {whole}{fraction}"
 
 
+def masked_name(name: str) -> str:
+    """Each word's first letter; as many stars for a short word as for a long one."""
+    return " ".join(f"{word[0]}***" for word in name.split())
+
+
 def masked(account: str) -> str:
     """The account's last four characters; of a short one, only its last half."""
     shown = min(4, len(account) // 2)

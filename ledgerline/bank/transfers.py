@@ -61,7 +61,7 @@ def make(order: Order, *, claim: Claimed) -> Transfer:
     On-us: `fulfilled`, the money has moved. To another bank: `pending`, the money is held and a
     fulfilment is on its way. Raises the refusals of `errors`.
     """
-    _refuse_size(order)
+    refuse_size(order)
     sender = accounts.of(claim.scope, number=order.from_account, currency=order.currency)
     if order.to_bank:
         return _to_another_bank(order, sender=sender, claim=claim)
@@ -120,7 +120,8 @@ def reference_of_payment(payment_id: str) -> str:
     return payment_id.removeprefix("transfer:")
 
 
-def _refuse_size(order: Order) -> None:
+def refuse_size(order: Order) -> None:
+    """Raises `CurrencyUnsupported` or `LimitExceeded`."""
     limit = settings.TRANSFER_LIMITS.get(order.currency)
     if limit is None:
         raise errors.CurrencyUnsupported

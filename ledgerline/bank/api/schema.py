@@ -43,6 +43,16 @@ TRANSFER = _object(
     decidedAt=_MAYBE_TIME,
     reversedAt=_MAYBE_TIME,
 )
+CONFIRMATION = _object(
+    token=_TEXT | {"description": "for the header Confirmation-Token; good for one key"},
+    expiresAt=_TIME,
+    amount=_MINOR,
+    currency=_TEXT,
+    fromAccount=_TEXT | {"description": "masked"},
+    toAccount=_TEXT | {"description": "masked"},
+    toBank=_MAYBE_TEXT,
+    payeeName=_MAYBE_TEXT | {"description": "masked; null for an account of another bank"},
+)
 TRANSFERS = _page("transfers", TRANSFER)
 PAYMENT = _object(
     id={"type": "string", "format": "uuid"},
@@ -105,6 +115,12 @@ PREFER = OpenApiParameter(
     OpenApiTypes.STR,
     OpenApiParameter.HEADER,
     description="`wait=N` (RFC 7240): up to 10 seconds, the answer waits for the outcome",
+)
+CONFIRMATION_TOKEN = OpenApiParameter(
+    "Confirmation-Token",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="of POST /v1/transfer-confirmations; required above an amount per currency",
 )
 LIMIT = OpenApiParameter("limit", OpenApiTypes.INT, description="1 to 100 rows, usually 20")
 AFTER = OpenApiParameter("after", OpenApiTypes.STR, description="the last row you have seen")

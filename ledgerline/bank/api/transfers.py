@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 import idempotency
 from idempotency.responses import http_response
-from ledgerline.bank import answers, errors, transfers, waiting
+from ledgerline.bank import answers, confirmations, errors, transfers, waiting
 from ledgerline.bank.api import pages, schema
 from ledgerline.bank.api.orders import OrderFields
 from ledgerline.bank.models import Transfer
@@ -27,7 +27,7 @@ class Transfers(APIView):
 
     @extend_schema(
         request=OrderFields,
-        parameters=[schema.KEY, schema.PREFER],
+        parameters=[schema.KEY, schema.PREFER, schema.CONFIRMATION_TOKEN],
         responses={201: schema.TRANSFER, 202: schema.TRANSFER, **schema.PROBLEMS},
     )
     @idempotency.idempotent(mode="atomic", progress="progress")
@@ -36,7 +36,9 @@ class Transfers(APIView):
         claim: Claim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
         if transfers.find(claim.reference) is not None:
             return _answer_again(claim.reference, claim, request)
-        transfer = transfers.make(OrderFields(data=request.data).order(), claim=claim)
+        order = OrderFields(data=request.data).order()
+        confirmations.require(order, claim=claim, token=request.headers.get("Confirmation-Token"))
+        transfer = transfers.make(order, claim=claim)
         if transfer.state == Transfer.State.PENDING:
             return _accepted(transfer, claim, request)
         return http_response(answers.created(transfer))

@@ -32,9 +32,11 @@ class Phone:
         content_type="application/json",
         path="/v1/transfers",
         prefer: str = "",
+        token: str | None = None,
     ):
         """POST; `body` as it is if bytes, else as JSON."""
         wish = {"Prefer": prefer} if prefer else {}
+        wish |= {} if token is None else {"Confirmation-Token": token}
         return self._client.generic(
             "POST",
             path,
@@ -49,6 +51,15 @@ class Phone:
     def post(self, path: str):
         """A POST without a key or a body."""
         return self._client.post(path, headers=self._headers)
+
+    def confirm(self, body: Any = B0):
+        """The confirm screen opens."""
+        return self._client.post(
+            "/v1/transfer-confirmations",
+            json.dumps(body),
+            content_type="application/json",
+            headers=self._headers,
+        )
 
     def list(self, path: str) -> dict[str, Any]:
         answer = self.get(path)

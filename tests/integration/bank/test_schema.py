@@ -29,6 +29,8 @@ def test_answers_have_the_fields_that_the_schema_names(
 ) -> None:
     phone = Phone(ada)
     assert shape(schema, "/v1/transfers", "post", "201") == list(phone.pay().json())
+    confirmed = phone.confirm().json()
+    assert shape(schema, "/v1/transfer-confirmations", "post", "201") == list(confirmed)
     page = phone.list("/v1/transfers")
     assert shape(schema, "/v1/transfers", "get", "200") == list(page)
     assert shape(schema, "/v1/transfers/{id}", "get", "200") == list(page["transfers"][0])

@@ -92,7 +92,9 @@ def ask(alias: str | None, question: Callable[[Any], T]) -> T | None:
         answer = None
     except Exception:
         breaker(alias).failed(turn, rest=conf.current().breaker.total_seconds())
-        log.warning("answer cache left alone", extra={"action": "cache_skipped"}, exc_info=True)
+        log.warning(
+            "cache left alone", extra={"action": "cache_skipped", "cache": alias}, exc_info=True
+        )
         return None
     breaker(alias).worked(turn)
     return answer

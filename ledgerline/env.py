@@ -5,6 +5,7 @@ environment (the convention of container secrets).
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -73,6 +74,14 @@ def durations(name: str, default: tuple[float, ...]) -> tuple[timedelta, ...]:
         "seconds, separated by commas",
     )
     return tuple(timedelta(seconds=piece) for piece in pieces)
+
+
+def rate(name: str) -> str | None:
+    """So many requests in a time (`6000/min`; also s, h, d); None if it is blank: no limit."""
+    raw = text(name).strip()
+    if raw and not re.fullmatch(r"[1-9][0-9]*/(s|sec|m|min|h|hour|d|day)", raw):
+        raise BadSetting(f"{name} is {raw!r}; it must be like 100/s, 6000/min or 50000/h.")
+    return raw or None
 
 
 def amounts(name: str, default: str) -> dict[str, int]:

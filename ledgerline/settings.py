@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from ledgerline import env
 
@@ -219,7 +220,7 @@ FULFILMENT = {
     else {},
 }
 
-REST_FRAMEWORK = {
+REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["ledgerline.tokens.BearerToken"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -228,6 +229,14 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "ledgerline.problems.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
+
+# How much one user may ask in a time, replays included. Blank: as much as they like, and the cache is
+# not asked about it. Each request costs two calls to the cache; while that is down, all may pass.
+if THROTTLE_RATE := env.rate("THROTTLE_RATE"):
+    REST_FRAMEWORK |= {
+        "DEFAULT_THROTTLE_CLASSES": ["idempotency.throttling.UserRate"],
+        "DEFAULT_THROTTLE_RATES": {"user": THROTTLE_RATE},
+    }
 
 # --- The bank --------------------------------------------------------------------------------------
 TOKEN_LIFETIME = env.seconds("TOKEN_LIFETIME", 300)

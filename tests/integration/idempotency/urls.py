@@ -9,6 +9,7 @@ from tests.integration.idempotency import kinds, views
 urlpatterns = [
     path("required/", views.Required.as_view()),
     path("bare/", views.Bare.as_view()),
+    path("throttled/", views.Throttled.as_view()),
     path("other/", views.Required.as_view()),
     path("leased/", views.Leased.as_view()),
     path("leased-plain/", views.plain_leased),

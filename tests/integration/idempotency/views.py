@@ -21,6 +21,7 @@ from rest_framework.views import APIView, exception_handler
 from rest_framework.viewsets import ViewSet
 
 from idempotency import Progress, Record, idempotent
+from idempotency.throttling import UserRate
 from tests.integration.idempotency.stage import stage
 
 
@@ -79,6 +80,14 @@ class Bare(Staged, APIView):
 
     def post(self, request: Request) -> HttpResponseBase:
         return stage.play(request)
+
+
+class TwoAMinute(UserRate):
+    rate = "2/min"
+
+
+class Throttled(Required):
+    throttle_classes = (TwoAMinute,)
 
 
 class Optional(Staged, APIView):

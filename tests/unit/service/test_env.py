@@ -133,3 +133,20 @@ def test_a_bad_setting_ends_a_command_with_one_sentence(name: str, value: str, s
     assert ended.returncode == 1
     assert ended.stderr.startswith(says)
     assert len(ended.stderr.splitlines()) == 1, f"more than a sentence: {ended.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("given", "read"), [("", None), (" ", None), ("6000/min", "6000/min"), ("5/s", "5/s")]
+)
+def test_a_rate_is_so_many_requests_in_a_time(
+    monkeypatch: pytest.MonkeyPatch, given: str, read: str | None
+) -> None:
+    monkeypatch.setenv("RATE", given)
+    assert env.rate("RATE") == read
+
+
+@pytest.mark.parametrize("given", ["6000", "0/min", "-1/s", "a/min", "5/week", "5/minute"])
+def test_what_is_no_rate_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("RATE", given)
+    with pytest.raises(env.BadSetting, match="RATE"):
+        env.rate("RATE")

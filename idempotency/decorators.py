@@ -40,6 +40,11 @@ class Guard:
     progress: str | Callable[..., Progress] | None
     terms: Terms | None  # of leased mode
 
+    @property
+    def mode(self) -> str:
+        """`atomic` or `leased`."""
+        return "leased" if self.terms else "atomic"
+
 
 def idempotent(
     mode: Literal["atomic", "leased"] = "atomic",
@@ -84,9 +89,17 @@ def idempotent(
         def guarded(*arguments: Any, **keywords: Any) -> Any:
             return serve(calls.of(arguments, keywords, handler), guard)
 
+        # Found on whatever functools.wraps makes of it: decorators above may hide the function.
+        guarded.idempotency_guard = guard  # type: ignore[attr-defined]
         return guarded  # type: ignore[return-value]
 
     return decorate
+
+
+def guard_of(handler: object) -> Guard | None:
+    """How a handler is guarded; None if it is not."""
+    guard = getattr(handler, "idempotency_guard", None)
+    return guard if isinstance(guard, Guard) else None
 
 
 def serve(call: calls.Call, guard: Guard) -> HttpResponseBase:

@@ -7,11 +7,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from idempotency.openapi import problem_responses
 from ledgerline.bank import confirmations
 from ledgerline.bank.answers import written_at
 from ledgerline.bank.api import schema
 from ledgerline.bank.api.orders import OrderFields
 from ledgerline.bank.money import masked, masked_name
+
+_PROBLEMS = problem_responses(
+    *schema.EDGES, *schema.ORDER_REFUSALS, "body_invalid", "unauthenticated", "unavailable"
+)
 
 
 class Confirmations(APIView):
@@ -20,7 +25,7 @@ class Confirmations(APIView):
     And it must have none: a stored answer would keep the token where it can be read.
     """
 
-    @extend_schema(request=OrderFields, responses={201: schema.CONFIRMATION, **schema.PROBLEMS})
+    @extend_schema(request=OrderFields, responses={201: schema.CONFIRMATION, **_PROBLEMS})
     def post(self, request: Request) -> Response:
         """The body is that of the transfer to come; the narration may still change."""
         order = OrderFields(data=request.data).order()

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import idempotency
+from idempotency.openapi import problem_responses
 from idempotency.responses import http_response
 from ledgerline.bank import payments, receipts
 from ledgerline.bank.api import schema
@@ -20,14 +21,15 @@ from ledgerline.bank.models import Payment
 if TYPE_CHECKING:
     from idempotency import LeasedClaim
 
+_REFUSALS = ("currency_unsupported", "limit_exceeded", "user_frozen", "checkout_declined")
+
 
 class Payments(APIView):
     """A customer's payments to the bank, for airtime."""
 
     @extend_schema(
         request=PaymentFields,
-        parameters=[schema.KEY],
-        responses={201: schema.PAYMENT, **schema.UNKNOWN, **schema.PROBLEMS},
+        responses={201: schema.PAYMENT, **problem_responses(*schema.EDGES, *_REFUSALS)},
     )
     @idempotency.idempotent(mode="leased", recover=payments.recover)
     def post(self, request: Request) -> HttpResponseBase:

@@ -89,27 +89,18 @@ ENTRY = _object(
     postedAt=_TIME,
 )
 ENTRIES = _page("entries", ENTRY)
-PROBLEM: Schema = _object(
-    type=_TEXT | {"format": "uri-reference", "description": "the page that explains it"},
-    title=_TEXT,
-    status={"type": "integer"},
-    code=_TEXT,
-    retry={"type": "string", "enum": ["same_key", "new_key", "after", "never"]},
-    safe_new_key={"type": "boolean"},
+# What stands before every handler of the API may answer with these.
+EDGES = ("invalid", "forbidden", "not_acceptable", "unsupported_media_type", "throttled")
+# What is certain of an order before any money is looked at.
+ORDER_REFUSALS = (
+    "currency_unsupported",
+    "limit_exceeded",
+    "unknown_account",
+    "unknown_payee",
+    "currency_mismatch",
+    "same_account",
 )
-PROBLEMS = {
-    (status, "application/problem+json"): PROBLEM for status in (400, 401, 409, 415, 422, 503)
-}
-# It may have happened: ask again with the same key.
-UNKNOWN = {(202, "application/problem+json"): PROBLEM}
 
-KEY = OpenApiParameter(
-    "Idempotency-Key",
-    OpenApiTypes.STR,
-    OpenApiParameter.HEADER,
-    required=True,
-    description="One per action of the user; the same on every retry of it.",
-)
 PREFER = OpenApiParameter(
     "Prefer",
     OpenApiTypes.STR,

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 import idempotency
+from idempotency.openapi import problem_responses
 from idempotency.responses import http_response
 from ledgerline.bank import answers, confirmations, errors, transfers, waiting
 from ledgerline.bank.api import pages, schema
@@ -21,14 +22,35 @@ from ledgerline.bank.models import Transfer
 if TYPE_CHECKING:
     from idempotency import Claim
 
+_REFUSALS = (
+    *schema.ORDER_REFUSALS,
+    "confirmation_required",
+    "token_unknown",
+    "token_expired",
+    "token_mismatch",
+    "token_used",
+    "insufficient_balance",
+    "account_frozen",
+    "user_frozen",
+    "transfer_failed",
+    "transfer_cancelled",
+)
+_NOT_CANCELLED = problem_responses(
+    "unauthenticated", "forbidden", "not_found", "not_acceptable", "not_cancellable", "unavailable"
+)
+
 
 class Transfers(APIView):
     """A customer's transfers."""
 
     @extend_schema(
         request=OrderFields,
-        parameters=[schema.KEY, schema.PREFER, schema.CONFIRMATION_TOKEN],
-        responses={201: schema.TRANSFER, 202: schema.TRANSFER, **schema.PROBLEMS},
+        parameters=[schema.PREFER, schema.CONFIRMATION_TOKEN],
+        responses={
+            201: schema.TRANSFER,
+            202: schema.TRANSFER,
+            **problem_responses(*schema.EDGES, *_REFUSALS),
+        },
     )
     @idempotency.idempotent(mode="atomic", progress="progress")
     def post(self, request: Request) -> HttpResponseBase:
@@ -83,7 +105,7 @@ class OneTransfer(APIView):
 class Cancellation(APIView):
     """Taking one transfer back. It needs no key: a second time changes nothing."""
 
-    @extend_schema(request=None, responses={200: schema.TRANSFER, **schema.PROBLEMS})
+    @extend_schema(request=None, responses={200: schema.TRANSFER, **_NOT_CANCELLED})
     def post(self, request: Request, pk: UUID) -> HttpResponseBase:
         """200 if nothing was ever sent, also when it is cancelled already; else 409."""
         transfer = _mine(request, pk)

@@ -1,9 +1,14 @@
 """The API describes itself without a warning, and as it answers."""
 
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
 import pytest
 from django.test import Client
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.validation import validate_schema
 
 from ledgerline.bank.models import Account
 from tests.integration.bank.phone import Phone
@@ -48,3 +53,55 @@ def test_an_amount_is_described_as_a_whole_number(schema: dict) -> None:
 
 def test_the_schema_is_served_to_everybody(db: None) -> None:
     assert Client().get("/v1/schema/").status_code == 200
+
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+def posts(schema: dict) -> Iterator[tuple[str, dict]]:
+    for path, methods in schema["paths"].items():
+        unsafe = set(methods) & {"post", "put", "patch", "delete"}
+        assert unsafe <= {"post"}, f"nobody asks about {unsafe} of {path}"
+        if unsafe and path.startswith("/v1/") and "/webhooks/" not in path:
+            yield path, methods["post"]
+
+
+def fits(schema: dict, path: str, answer: Any) -> None:
+    """The problem is one that the operation names, whole."""
+    operation = schema["paths"][path]["post"]["responses"][str(answer.status_code)]
+    named = operation["content"]["application/problem+json"]["schema"]
+    jsonschema.validate(answer.json(), {**named, "components": schema["components"]})
+
+
+def test_the_schema_is_valid(schema: dict) -> None:
+    validate_schema(schema)
+
+
+def test_whatever_wants_a_key_says_so_and_nothing_else_does(schema: dict, ada: Account) -> None:
+    """Asked of the service itself: an operation without its key is sent to each."""
+    phone = Phone(ada)
+    wanting = 0
+    for path, operation in posts(schema):
+        answer = phone.post(path.format_map({"id": NOBODY}))
+        wants = answer.status_code == 400 and answer.json()["code"] == "key_missing"
+        marked = operation.get("x-idempotent", {}).get("required", False)
+        assert marked == wants, f"{path}: marked {marked}, and answered {answer.content!r}"
+        wanting += wants
+    assert wanting >= 2
+
+
+def test_problems_are_the_ones_that_the_schema_names(schema: dict, ada: Account) -> None:
+    phone = Phone(ada)
+    path = "/v1/transfers"
+    answers = [
+        phone.post(path),
+        phone.pay(key="a,b"),
+        phone.pay({"amount": "x"}, key="k1"),
+        phone.pay({"toAccount": "9999999999", "amount": 1, "currency": "NGN"}, key="k2"),
+        phone.pay({"toAccount": "9999999999", "amount": 2, "currency": "NGN"}, key="k2"),
+    ]
+    assert [answer.status_code for answer in answers] == [400, 400, 400, 400, 422]
+    for answer in answers:
+        fits(schema, path, answer)
+    with pytest.raises(jsonschema.ValidationError):
+        fits(schema, "/v1/payments", answers[3])

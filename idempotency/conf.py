@@ -41,6 +41,8 @@ class Settings:
         "Retry-After",
         "Vary",
     )
+    # What staff see of a stored answer: (operation, body, content_type) -> bytes. Never what is stored.
+    redact: str = "idempotency.redaction.mask"
     breaker: timedelta = timedelta(seconds=5)  # how long a cache that failed is left alone
     # Single-use tokens: an alias in CACHES that is a Redis; None: nobody can issue or spend one.
     tokens: str | None = None

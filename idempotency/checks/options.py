@@ -13,7 +13,7 @@ from idempotency import conf, operations
 
 def check_settings(**_: object) -> Sequence[CheckMessage]:
     """Every mistake in IDEMPOTENCY and in the database it names."""
-    return [*_unknown_names(), *_scope(), *_cache(), *_database(), *_leases()]
+    return [*_unknown_names(), *_scope(), *_redact(), *_cache(), *_database(), *_leases()]
 
 
 def _unknown_names() -> Iterator[CheckMessage]:
@@ -36,6 +36,20 @@ def _scope() -> Iterator[CheckMessage]:
             f"IDEMPOTENCY['SCOPE'] is {path!r}, which cannot be imported or called.",
             hint="Name a function that takes the request and returns whose key it is, or None.",
             id="idempotency.E002",
+        )
+
+
+def _redact() -> Iterator[CheckMessage]:
+    path = conf.current().redact
+    try:
+        usable = callable(import_string(path))
+    except ImportError:
+        usable = False
+    if not usable:
+        yield Error(
+            f"IDEMPOTENCY['REDACT'] is {path!r}, which cannot be imported or called.",
+            hint="Name a function (operation, body, content_type) -> bytes: what staff may see.",
+            id="idempotency.E021",
         )
 
 

@@ -167,3 +167,19 @@ class ClaimLost(IdempotencyError):
 
     Whatever it has not committed is rolled back, and no call may be made.
     """
+
+
+class NotPermitted(IdempotencyError):
+    """You do not have the permission that this needs."""
+
+
+class ReasonMissing(IdempotencyError):
+    """Say why: the reason is kept in the audit trail."""
+
+
+class HoldOver(IdempotencyError):
+    """It is not held any more as the page showed it; nothing was done."""
+
+
+class NobodyToAsk(IdempotencyError):
+    """No guarded view of this name is installed any more, so there is nobody to ask."""

@@ -5,7 +5,7 @@ means that somebody else owns the key now. `store` has the statements that both 
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -53,6 +53,14 @@ TAKE_OVER = _TAKE.format(
 # nothing to ask, and the next retry simply runs.
 TAKE_DUE = _TAKE.format(
     which=f"operation = %(operation)s AND (held_at IS NOT NULL OR sent_at IS NOT NULL) AND {_DUE}",
+    columns=store.COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
+)
+
+# A person's, who need not wait for the next check. Of many clicks on one page the first changes the
+# time of the next check, and the others find nothing.
+TAKE_HELD = _TAKE.format(
+    which="user_id = %(scope)s AND key = %(key)s AND status = 'in_progress'"
+    " AND held_at = %(held_at)s AND next_check_at IS NOT DISTINCT FROM %(next_check_at)s",
     columns=store.COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
 )
 
@@ -104,6 +112,15 @@ UPDATE idempotency_keys
  WHERE {_OWN} AND status = 'in_progress'
 """
 
+# A person says that nothing happened. The reference may have been sent: the row stays, so that only
+# the same request can run again. The new token tells whoever is still asking about it to stop.
+FREE = """
+UPDATE idempotency_keys
+   SET claim_token = %(token)s, locked_until = clock_timestamp(), sent_at = NULL,
+       cleared_at = clock_timestamp(), held_at = NULL, hold_reason = '', next_check_at = NULL
+ WHERE user_id = %(scope)s AND key = %(key)s AND status = 'in_progress' AND held_at = %(held_at)s
+"""
+
 # Whoever owned these died before any call: nothing can have happened, and nobody is asked. A retry
 # that takes one over at this moment has its lock, or the other way round: each skips the other's.
 ABANDONED = """
@@ -136,6 +153,27 @@ def take_over(
 def take_due(operation: str, *, lease: timedelta) -> tuple[UUID, Row] | None:
     """Own one due key of the operation about which somebody has to be asked; None: there is none."""
     return _take(TAKE_DUE, {"operation": operation, "lease": lease})
+
+
+def take_held(
+    scope: UUID,
+    key: str,
+    *,
+    held_at: datetime,
+    next_check_at: datetime | None,
+    lease: timedelta,
+) -> tuple[UUID, Row] | None:
+    """Own a held key that stands as somebody saw it; None: it does not, or somebody works on it."""
+    seen = {"held_at": held_at, "next_check_at": next_check_at, "lease": lease}
+    return _take(TAKE_HELD, names(scope, key) | seen)
+
+
+def free(scope: UUID, key: str, *, held_at: datetime) -> bool:
+    """Leave a held key to its client's retry; False if that hold is over."""
+    values = names(scope, key) | {"held_at": held_at, "token": uuid4()}
+    with connections[store.alias(None)].cursor() as cursor:
+        cursor.execute(FREE, values)
+        return bool(cursor.rowcount)
 
 
 def mark(scope: UUID, key: str, *, token: UUID, call: timedelta) -> None:

@@ -71,6 +71,9 @@ SETTLE_LEASED = SETTLE + " AND claim_token = %(token)s"
 # Give a deferred key its final answer. What is leased, held or final is somebody else's to decide.
 COMPLETE = SETTLE + " AND locked_until IS NULL AND held_at IS NULL"
 
+# The same for a held key, by a person: only the hold that the person was looking at.
+SETTLE_HELD = SETTLE + " AND held_at = %(held_at)s"
+
 # Replace a stored refusal by the success that it turned out to be.
 CORRECT = """
 UPDATE idempotency_keys
@@ -150,6 +153,11 @@ def complete(scope: UUID, key: str, answer: Answer, *, using: str | None = None)
     return _finish(COMPLETE, scope, key, answer, using)
 
 
+def settle_held(scope: UUID, key: str, answer: Answer, *, held_at: datetime) -> str | None:
+    """Store the answer of a held key: its fingerprint, or None if that hold is over."""
+    return _finish(SETTLE_HELD, scope, key, answer, None, held_at=held_at)
+
+
 def correct(scope: UUID, key: str, answer: Answer, *, using: str | None = None) -> str | None:
     """Replace the refusal of a failed key: its fingerprint, or None if the key is not failed."""
     return _finish(CORRECT, scope, key, answer, using)
@@ -204,10 +212,12 @@ def _finish(
     using: str | None,
     *,
     token: UUID | None = None,
+    held_at: datetime | None = None,
 ) -> str | None:
     values = {
         **names(scope, key),
         "token": token,
+        "held_at": held_at,
         "status": str(answer.outcome),
         "code": answer.status,
         "headers": json.dumps(answer.headers),

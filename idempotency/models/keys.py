@@ -1,5 +1,6 @@
 """The record of a key. PostgreSQL decides; the constraints say what a row can mean."""
 
+from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import Q
 
@@ -112,6 +113,10 @@ class IdempotencyKey(models.Model):
                 condition=Q(completed_at__isnull=False),
                 name="idempotency_keys_final",
             ),
+            # the list for staff, newest first
+            models.Index(fields=["created_at"], name="idempotency_keys_created"),
+            # found by staff who know the key and not whose it is; the primary key begins with the user
+            HashIndex(fields=["key"], name="idempotency_keys_key"),
         ]
 
     def __str__(self) -> str:
@@ -125,11 +130,16 @@ class KeyListing(models.Model):
     user_id = models.UUIDField("user")
     key = models.TextField()
     operation = models.TextField()
-    state = models.TextField(help_text="leased, held, deferred, completed or failed")
+    status = models.TextField()
+    state = models.TextField(
+        help_text="leased, overdue, waiting, held, deferred, completed or failed"
+    )
     response_code = models.PositiveSmallIntegerField(null=True)
     created_at = models.DateTimeField()
     completed_at = models.DateTimeField(null=True)
     locked_until = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+    cleared_at = models.DateTimeField(null=True)
     held_at = models.DateTimeField(null=True)
     hold_reason = models.TextField()
     next_check_at = models.DateTimeField(null=True)
@@ -138,6 +148,12 @@ class KeyListing(models.Model):
         managed = False
         db_table = "idempotency_key_list"
         default_permissions = ("view",)
+        permissions = [
+            ("settle_held", "Can give a held key its answer"),
+            ("release_held", "Can free a held key: nothing happened"),
+            ("ask_held", "Can ask now what became of a held key"),
+            ("view_body", "Can open a stored answer"),
+        ]
         verbose_name = "idempotency key"
 
     def __str__(self) -> str:

@@ -1,41 +1,53 @@
-"""The keys, to look at: what a caller asks about and what staff may see of it, never a body."""
+"""The list of keys: found by whose they are, held ones first among the filters."""
 
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
+from idempotency import store
+from idempotency.admin import columns, filters
+from idempotency.admin.detail import KeyPages, uuid_of
+from idempotency.admin.paging import BoundedPaginator
+from idempotency.admin.states import STATES
 from idempotency.models import KeyListing
-
-if TYPE_CHECKING:
-    _Base = admin.ModelAdmin[KeyListing]
-else:
-    _Base = admin.ModelAdmin
 
 
 @admin.register(KeyListing)
-class KeyListingAdmin(_Base):
-    """Read-only; found by user and by key, both through the table's primary key where possible."""
+class KeyListingAdmin(KeyPages):
+    """Nothing is edited, added or deleted; what may be done to a held key is a POST of its own."""
 
-    list_display = ("key", "user_id", "operation", "state", "response_code", "created_at")
+    list_display = (
+        "key", columns.state, "operation", columns.reference, "user_id", columns.age, columns.why,
+        "response_code",
+    )  # fmt: skip
+    list_filter = (filters.StateFilter, filters.AgeFilter)
+    # every other order would sort the whole table
+    sortable_by = (columns.age,)  # type: ignore[assignment]  # functions, as in list_display
     search_fields = ("key", "user_id")
     search_help_text = "A whole key, a user's UUID, or both."
-    show_full_result_count = False  # counting a large table costs more than the page
     ordering = ("-created_at",)
+    list_per_page = 50
+    actions = None
+    paginator = BoundedPaginator
+    show_full_result_count = False  # counting a large table costs more than the page
+    show_facets = admin.ShowFacets.NEVER
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Only requests make keys."""
-        return False
+    def held(self) -> QuerySet[KeyListing]:
+        """The keys of which nobody knows what became of them."""
+        return KeyListing.objects.using(store.alias(None)).filter(STATES["held"].rows)
 
-    def has_change_permission(self, request: HttpRequest, obj: KeyListing | None = None) -> bool:
-        """A stored answer is what a client was told."""
-        return False
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """Newest first; of the held ones, whoever has waited longest."""
+        return ("held_at",) if request.GET.get("state") == "held" else self.ordering
 
-    def has_delete_permission(self, request: HttpRequest, obj: KeyListing | None = None) -> bool:
-        """A deleted key would run again."""
-        return False
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list under the number of what waits for a person."""
+        head = {"title": "Idempotency keys", "held": self.held().count()}
+        return super().changelist_view(request, head | {"is_nav_sidebar_enabled": False})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[KeyListing], search_term: str
@@ -45,22 +57,7 @@ class KeyListingAdmin(_Base):
             queryset = queryset.filter(_names(word))
         return queryset, False
 
-    def get_object(
-        self, request: HttpRequest, object_id: str, from_field: Any = None
-    ) -> KeyListing | None:
-        """The text key taken apart again, so that the table's primary key finds the row."""
-        user, _, key = object_id.partition(":")
-        scope = _uuid(user)
-        return self.get_queryset(request).filter(user_id=scope, key=key).first() if scope else None
-
 
 def _names(word: str) -> Q:
-    scope = _uuid(word)
+    scope = uuid_of(word)
     return Q(key=word) if scope is None else Q(key=word) | Q(user_id=scope)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

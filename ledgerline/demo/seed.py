@@ -5,6 +5,8 @@ from typing import Any
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
+from django.db.models import Value
+from django.db.models.functions import Concat
 
 from ledgerline import tokens
 from ledgerline.bank import accounts
@@ -21,12 +23,14 @@ CUSTOMERS = {
     "efe": "0123456785",
 }
 # Who may decide what became of a payment; everybody on the staff may look and ask.
+AGENT = ("ask_provider", "cancel_pending", "ask_held")
 DECIDES = (
-    *("ask_provider", "cancel_pending"),
+    *AGENT,
     *("resolve_fulfilled", "resolve_failed", "correct_failed"),
+    *("settle_held", "release_held", "view_body"),
 )
 STAFF = {
-    "agent": ("ask_provider", "cancel_pending"),
+    "agent": AGENT,
     "senior": DECIDES,
     "lead": DECIDES,  # the second person, above the limit of one
 }
@@ -86,4 +90,5 @@ def _member(name: str, rights: tuple[str, ...]) -> dict[str, str]:
 
 def _permissions(rights: tuple[str, ...]) -> list[Permission]:
     known = Permission.objects.filter(content_type__app_label__in=SEEN_BY_STAFF)
-    return [p for p in known if p.codename.startswith("view_") or p.codename in rights]
+    looks = known.filter(codename=Concat(Value("view_"), "content_type__model"))
+    return [*looks, *known.filter(codename__in=rights)]

@@ -1,0 +1,40 @@
+"""The columns of the list of keys, one function each."""
+
+from django.contrib import admin
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from idempotency.admin.states import STATES
+from idempotency.admin.times import span, when
+from idempotency.key import reference_of
+from idempotency.models import KeyListing
+from idempotency.redaction import mask_text
+
+
+@admin.display(description="state")
+def state(row: KeyListing) -> SafeString:
+    """The state in words, its colour repeating them."""
+    known = STATES[row.state]
+    return format_html('<span class="badge {}">{}</span>', known.tone, known.word)
+
+
+@admin.display(description="reference")
+def reference(row: KeyListing) -> SafeString:
+    """Our name for it at the other system."""
+    return format_html("<code>{}</code>", reference_of(row.user_id, row.key))
+
+
+@admin.display(description="age", ordering="created_at")
+def age(row: KeyListing) -> str:
+    """How long ago the key was first used."""
+    return span(timezone.now() - row.created_at)
+
+
+@admin.display(description="why, and the next automatic check")
+def why(row: KeyListing) -> str:
+    """Of a held key: what is known, and when somebody asks again."""
+    if row.state != "held":
+        return ""
+    due = when(row.next_check_at, now=timezone.now(), missing="with the next sweep")
+    return format_html("{}<br>next: {}", mask_text(row.hold_reason), due)

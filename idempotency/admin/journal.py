@@ -1,0 +1,90 @@
+"""What people did by hand: as lines on a key's page, and as a list of its own that only shows."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from idempotency import store
+from idempotency.admin.paging import BoundedPaginator
+from idempotency.admin.readonly import ReadOnly
+from idempotency.admin.times import when
+from idempotency.models import AuditEntry
+from idempotency.redaction import mask_text
+
+if TYPE_CHECKING:
+    _Base = admin.ModelAdmin[AuditEntry]
+else:
+    _Base = admin.ModelAdmin
+
+_LINES = 50
+_WORDS = {
+    "settled": "gave it its answer",
+    "released": "released it: nothing happened",
+    "asked": "asked the other system",
+    "body_opened": "opened the stored answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry in words."""
+
+    time: SafeString
+    who: str
+    what: str
+    reason: str
+
+
+def entries(subject: str) -> list[AuditEntry]:
+    """The newest entries about a subject, newest first."""
+    known = AuditEntry.objects.using(store.alias(None)).filter(subject=subject)
+    return list(known.order_by("-id")[:_LINES])
+
+
+def lines(found: list[AuditEntry], *, now: datetime) -> list[Line]:
+    """The entries as people read them."""
+    return [
+        Line(when(entry.at, now=now), who(entry), what(entry), mask_text(entry.reason))
+        for entry in found
+    ]
+
+
+def who(entry: AuditEntry) -> str:
+    """The name of the person."""
+    return entry.actor.removeprefix("staff:")
+
+
+def what(entry: AuditEntry) -> str:
+    """What was done, in the past tense."""
+    word = _WORDS.get(entry.action, entry.action.replace("_", " "))
+    status = entry.details.get("status")
+    return f"{word} ({status})" if status else word
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnly, _Base):
+    """Newest first; found by what it is about. The database refuses every change as well."""
+
+    list_display = ("at", "actor", "action", "subject", "reason_masked")
+    list_display_links = ("at",)
+    fields = ("at", "actor", "action", "subject", "reason_masked", "details")
+    readonly_fields = ("reason_masked",)
+    search_fields = ("subject__exact",)
+    search_help_text = "key:<user>:<key> or action:<slot>, as the list shows it."
+    ordering = ("-id",)
+    actions = None
+    paginator = BoundedPaginator
+    show_full_result_count = False  # counting a large table costs more than the page
+
+    @admin.display(description="reason")
+    def reason_masked(self, entry: AuditEntry) -> str:
+        """What the person wrote, without numbers that nobody needs to see."""
+        return mask_text(entry.reason)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        """Where the keys are."""
+        return super().get_queryset(request).using(store.alias(None))

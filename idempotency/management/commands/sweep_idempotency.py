@@ -30,7 +30,7 @@ class Command(BaseCommand):
         "Free the keys of requests that died early, ask what became of calls that came to no end, "
         "hold actions that nobody finished, and delete answers of long ago."
     )
-    tells_progress = False
+    verbosity = 1
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         if dry_run:
             self.stdout.write(f"would delete {retention.due()}")
             return
-        self.tells_progress = verbosity > 1
+        self.verbosity = verbosity
         sweep = partial(self._sweep, only or STEPS)
         if every is None:
             if failed := sweep():
@@ -78,12 +78,13 @@ class Command(BaseCommand):
                 log.exception("sweep failed", extra={"action": "sweep_failed", "step": name})
                 close_old_connections()  # the next step must not inherit a broken one
                 failed.append(name)
-        self.stdout.write(", ".join(said))
+        if self.verbosity:
+            self.stdout.write(", ".join(said))
         return failed
 
     def retired(self, total: int) -> None:
         """Progress of a clean-up, with --verbosity 2."""
-        if self.tells_progress:
+        if self.verbosity > 1:
             self.stdout.write(f"deleted {total} so far")
             self.stdout.flush()
 

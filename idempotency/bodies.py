@@ -23,16 +23,20 @@ def read(request: HttpRequest) -> bytes | list[Part]:
     way or for a broken multipart body.
     """
     limit = conf.current().max_request_bytes
-    if _length(request) > limit:
-        raise BodyTooLarge(f"At most {limit} bytes are accepted with an Idempotency-Key.")
+    _bound(_length(request), limit)
     _take_chunks(request, limit)
     multipart = (request.content_type or "").startswith("multipart/")
     try:
-        return _parts(request) if multipart else _whole(request)
+        return _parts(request, limit) if multipart else _whole(request, limit)
     except (MultiPartParserError, TooManyFilesSent) as error:
         raise BodyInvalid("The multipart body cannot be taken apart.") from error
     except RequestDataTooBig as error:
         raise BodyTooLarge from error
+
+
+def _bound(length: int, limit: int) -> None:
+    if length > limit:
+        raise BodyTooLarge(f"At most {limit} bytes are accepted with an Idempotency-Key.")
 
 
 def _length(request: HttpRequest) -> int:
@@ -52,14 +56,12 @@ def _take_chunks(request: Any, limit: int) -> None:
         body = stream.read(limit + 1)
     except Exception as error:  # each server has its own exceptions for a chunk that is none
         raise BodyInvalid(_CUT) from error
-    if len(body) > limit:
-        raise BodyTooLarge(f"At most {limit} bytes are accepted with an Idempotency-Key.")
+    _bound(len(body), limit)
     request._body = body  # noqa: SLF001  where Django itself keeps a body that was read
     request._read_started = True  # noqa: SLF001
-    request.META["CONTENT_LENGTH"] = str(len(body))  # REST framework parses nothing without it
 
 
-def _whole(request: HttpRequest) -> bytes:
+def _whole(request: HttpRequest, limit: int) -> bytes:
     """The body if it is as long as it was said to be: half an order must not pass for an order."""
     try:
         body = request.body
@@ -67,12 +69,15 @@ def _whole(request: HttpRequest) -> bytes:
         raise BodyInvalid(_CUT) from error
     if len(body) < _length(request):  # the client has closed its side, and servers tell nobody
         raise BodyInvalid(_CUT)
+    _bound(len(body), limit)  # HTTP/2, and chunks under ASGI, come without a length
+    if body and not _length(request):
+        request.META["CONTENT_LENGTH"] = str(len(body))  # no parser takes a body without it
     return body
 
 
-def _parts(request: HttpRequest) -> list[Part]:
+def _parts(request: HttpRequest, limit: int) -> list[Part]:
     try:
-        fields, files = _parsed(request)
+        fields, files = _parsed(request, _whole(request, limit))
     except RawPostDataException:  # the CSRF check has parsed the form already
         fields, files = request.POST, request.FILES
     parts = [Part(name, _bytes(value)) for name, values in fields.lists() for value in values]
@@ -83,11 +88,9 @@ def _parts(request: HttpRequest) -> list[Part]:
     return parts
 
 
-def _parsed(request: HttpRequest) -> tuple[Any, Any]:
+def _parsed(request: HttpRequest, body: bytes) -> tuple[Any, Any]:
     handlers = [load_handler(path, request) for path in settings.FILE_UPLOAD_HANDLERS]
-    return MultiPartParser(
-        request.META, BytesIO(_whole(request)), handlers, request.encoding
-    ).parse()
+    return MultiPartParser(request.META, BytesIO(body), handlers, request.encoding).parse()
 
 
 def _bytes(value: str) -> bytes:

@@ -1,12 +1,15 @@
 """One call of a guarded handler, as plain Django sees it; `drf.py` adds REST framework's view of it."""
 
+import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import (
     BadRequest,
+    ImproperlyConfigured,
     PermissionDenied,
     SuspiciousOperation,
     ValidationError,
@@ -27,7 +30,7 @@ class Call:
     """A handler with its arguments bound, and what renders its answers and exceptions."""
 
     request: Any  # what the handler was given: Django's request, or REST framework's around it
-    handler: Callable[[], HttpResponseBase]
+    handler: Callable[[], Any]  # a response, or of an async handler something to await
     view: Any = None  # the view instance, where there is one
 
     unreadable: tuple[type[Exception], ...] = UNREADABLE
@@ -43,9 +46,15 @@ class Call:
         """Show the claim to the handler as `request.idempotency`."""
         self.request.idempotency = claim
 
-    def run(self) -> HttpResponseBase:
-        """The handler's answer with its final bytes; raises whatever the handler raises."""
-        return self.rendered(self.handler())
+    def run(
+        self, ended: Callable[[HttpResponseBase], HttpResponseBase] | None = None
+    ) -> HttpResponseBase:
+        """The handler's answer with its final bytes; raises whatever the handler raises.
+
+        `ended` is what the claim still does with the handler's answer before it is rendered.
+        """
+        response: HttpResponseBase = self.handler()
+        return self.rendered(ended(response) if ended else response)
 
     def explain(self, error: Exception) -> HttpResponseBase:
         """The answer for an exception that the view knows; raises the exception again if not."""
@@ -65,11 +74,13 @@ def of(arguments: tuple[Any, ...], keywords: dict[str, Any], handler: Callable[.
     request = arguments[0] if is_function else arguments[1]
     view = None if is_function else arguments[0]
 
-    def bound() -> HttpResponseBase:
-        response: HttpResponseBase = handler(*arguments, **keywords)
-        return response
-
+    bound = partial(handler, *arguments, **keywords)
     if hasattr(request, "parser_context"):
+        if inspect.iscoroutinefunction(handler):
+            raise ImproperlyConfigured(
+                f"REST framework awaits no handler, and {handler.__qualname__} is async: write it "
+                "with `def`, or as a view of Django's."
+            )
         from idempotency.drf import RestCall  # the base needs no REST framework
 
         return RestCall(request, bound, request.parser_context["view"])

@@ -3,47 +3,20 @@
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeVar
 
+from asgiref.sync import markcoroutinefunction
 from django.core.exceptions import ImproperlyConfigured
-from django.http.response import HttpResponseBase
+from django.db import connections, transaction
 
-from idempotency import (
-    atomic,
-    cache,
-    calls,
-    claims,
-    delivery,
-    errors,
-    leased,
-    operations,
-    reports,
-    transactions,
-)
+from idempotency import awaiting, calls, operations, serving
 from idempotency.contract import Progress
 from idempotency.operations import Terms
 from idempotency.recovery import Hook
+from idempotency.serving import Guard
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})  # RFC 9110, 9.2.1: they ignore the header
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """How one view is guarded."""
-
-    operation: str
-    required: bool
-    progress: str | Callable[..., Progress] | None
-    terms: Terms | None  # of leased mode
-
-    @property
-    def mode(self) -> str:
-        """`atomic` or `leased`."""
-        return "leased" if self.terms else "atomic"
 
 
 def idempotent(
@@ -71,27 +44,23 @@ def idempotent(
     `settling()` of its `request.idempotency` (a `LeasedClaim`). It owns the key for `lease`, and each
     call takes `deadline` at most; both have defaults in IDEMPOTENCY. `recover` is the function
     `(record) -> Done | NotDone | Unknown`, or the name of such a method of the view, that asks what
-    became of a call whose end nobody saw. It gets no request, for the sweep calls it, too.
+    became of a call whose end nobody saw. It gets no request, for the sweep calls it, too. An
+    `async def` handler (of Django's views: REST framework awaits none) is always leased; it calls
+    `asending()` and returns `settle_with(write)`, and its `recover` may be async as well.
 
     Raises ImproperlyConfigured for a combination that cannot be guarded.
     """
     _refuse_combination(mode, required=required, recover=recover, given=(lease, deadline))
 
     def decorate(handler: F) -> F:
-        _refuse_unguardable(handler)
+        _refuse_unguardable(handler, mode)
         name = operation or f"{handler.__module__}.{handler.__qualname__}"
         terms = None if recover is None else Terms(handler, recover, lease, deadline)
         guard = Guard(name, required, progress, terms)
         if terms is not None:
             operations.register(name, terms)
 
-        @functools.wraps(handler)
-        def guarded(*arguments: Any, **keywords: Any) -> Any:
-            return serve(calls.of(arguments, keywords, handler), guard)
-
-        # Found on whatever functools.wraps makes of it: decorators above may hide the function.
-        guarded.idempotency_guard = guard  # type: ignore[attr-defined]
-        return guarded  # type: ignore[return-value]
+        return _guarded(handler, guard)
 
     return decorate
 
@@ -102,34 +71,21 @@ def guard_of(handler: object) -> Guard | None:
     return guard if isinstance(guard, Guard) else None
 
 
-def serve(call: calls.Call, guard: Guard) -> HttpResponseBase:
-    """Read key → fingerprint → cached answer? → claim → run → settle."""
-    if call.http.method in _SAFE:
-        return call.handler()
-    with reports.watching(call, guard.operation), transactions.own(call.http):
-        try:
-            claim = claims.read(
-                call.request, http=call.http, operation=guard.operation, required=guard.required
-            )
-        except errors.Stated as refused:
-            return delivery.refuse(refused, call=call, operation=guard.operation)
-        send = functools.partial(
-            delivery.send,
-            call=call,
-            operation=guard.operation,
-            claim=claim,
-            progress=guard.progress,
-        )
-        slot = None if claim is None else cache.slot(claim)
-        decided = slot.get(claim.fingerprint) if slot and claim else None
-        if decided is not None:
-            return send(decided)
-        ended = (
-            leased.run(call, claim, guard.terms)
-            if claim and guard.terms
-            else atomic.run(call, claim)
-        )
-        return send(ended, slot=slot)
+def _guarded(handler: F, guard: Guard) -> F:
+    is_async = inspect.iscoroutinefunction(handler)
+    serve = awaiting.serve if is_async else serving.serve
+
+    @functools.wraps(handler)
+    def guarded(*arguments: Any, **keywords: Any) -> Any:
+        return serve(calls.of(arguments, keywords, handler), guard)
+
+    # Found on whatever functools.wraps makes of it: decorators above may hide the function.
+    guarded.idempotency_guard = guard  # type: ignore[attr-defined]
+    if is_async:
+        markcoroutinefunction(guarded)
+        for alias in connections:  # Django has no transaction for what is awaited, and says so
+            transaction.non_atomic_requests(using=alias)(guarded)
+    return guarded  # type: ignore[return-value]
 
 
 def _refuse_combination(
@@ -150,9 +106,11 @@ def _refuse_combination(
         raise ImproperlyConfigured("lease=, deadline= and recover= belong to mode='leased'.")
 
 
-def _refuse_unguardable(handler: Callable[..., Any]) -> None:
-    if inspect.iscoroutinefunction(handler):
-        raise ImproperlyConfigured("Async views are not built yet.")
+def _refuse_unguardable(handler: Callable[..., Any], mode: str) -> None:
+    if inspect.iscoroutinefunction(handler) and mode == "atomic":
+        raise ImproperlyConfigured(
+            "An async handler needs mode='leased': no transaction can stay open while it awaits."
+        )
     if hasattr(handler, "cls") or hasattr(handler, "view_class"):
         raise ImproperlyConfigured(
             "Put @idempotent below @api_view, or on the method of a class-based view: "

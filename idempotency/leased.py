@@ -24,27 +24,34 @@ from idempotency.operations import Terms
 log = logging.getLogger("idempotency")
 
 
-def run(call: Call, claim: Claim, terms: Terms) -> Ending | Decision:
-    """Run the handler once under a lease of its own, or say what stands in its way.
+def start(claim: Claim, terms: Terms) -> LeasedClaim | Ending | Decision:
+    """The key under a lease of its own, committed; or what stands in its way."""
+    transactions.refuse_outer(store.alias(None))
+    try:
+        mine = _claimed(claim, terms) or takeover.take(claim, terms)
+    except Exception as error:
+        if not transactions.is_outage(error):
+            raise
+        log.warning("no claim: the database is away", extra=_about(claim), exc_info=True)
+        return nothing_happened(errors.Unavailable())
+    if isinstance(mine, LeasedClaim):
+        checkpoint("leased.claimed")
+    return mine
+
+
+def finish(call: Call, claim: LeasedClaim) -> Ending | Decision:
+    """Run the handler once and end its claim.
 
     Raises what the handler raises before its first external call and nobody can render; after that
     nothing is raised: what is not known is held.
     """
-    transactions.refuse_outer(store.alias(None))
-    mine = None
     try:
-        mine = _claimed(claim, terms) or takeover.take(claim, terms)
-        if not isinstance(mine, LeasedClaim):
-            return mine
-        checkpoint("leased.claimed")
-        return _work(call, mine)
+        return _work(call, claim)
     except Exception as error:
         if not transactions.is_outage(error):
             raise
         log.warning("lease left to run out", extra=_about(claim), exc_info=True)
-        if isinstance(mine, LeasedClaim) and mine.sent:
-            return contract.Held(None)
-        return nothing_happened(errors.Unavailable())
+        return contract.Held(None) if claim.sent else nothing_happened(errors.Unavailable())
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ def _work(call: Call, claim: LeasedClaim) -> Ending | Decision:
 
 def _play(call: Call, claim: LeasedClaim) -> _Played:
     try:
-        response = call.run()
+        response = call.run(claim.ended)
     except errors.ClaimLost as lost:  # by sending() or settling(): the handler got no further
         response = responses.respond(errors.Unavailable().answer())
         return _Played(response, Exit.ROLL_BACK, why=str(lost))

@@ -7,8 +7,11 @@ from datetime import timedelta
 from typing import NoReturn
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from idempotency import contract, leases, store, transactions
 from idempotency.checkpoints import checkpoint
@@ -31,6 +34,7 @@ class LeasedClaim(Claim):
     token: UUID
     terms: Terms = field(repr=False)
     sent: bool = False
+    awaited: bool = False  # while an async handler runs: between two steps nothing may stay open
     _open: ExitStack | None = field(default=None, repr=False)
 
     @property
@@ -54,6 +58,10 @@ class LeasedClaim(Claim):
         self.sent = True
         checkpoint("leased.marked")
 
+    async def asending(self) -> None:
+        """As `sending`, for an async handler."""
+        await sync_to_async(self.sending)()
+
     @contextmanager
     def settling(self) -> Iterator[None]:
         """Open the transaction of the last business writes: the answer is stored in it.
@@ -62,17 +70,39 @@ class LeasedClaim(Claim):
         returned, then writes and answer commit together or not at all. An exception rolls back.
         Raises ClaimLost, before anything is written, if the key was taken over.
         """
+        if self.awaited:
+            raise ImproperlyConfigured(
+                "An async handler returns settle_with(write): the transaction of settling() would "
+                "stay open in a thread that others use."
+            )
         checkpoint("leased.called")
         with ExitStack() as stack:
             stack.enter_context(self._transaction())
             yield
             self._open = stack.pop_all()
 
+    def settle_with(self, write: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+        """The end of an async handler: return what this returns.
+
+        `write()` makes the last business writes and the response, as the body of `settling()` does. It
+        runs in a thread once the handler has returned, in one transaction with the stored answer: a
+        transaction that stayed open while something is awaited would be everybody's in its thread.
+        """
+        return _Last(write)
+
     def defer(self, response: object, *, then: object = None) -> NoReturn:
         """Not in leased mode: raises ImproperlyConfigured."""
         raise ImproperlyConfigured("Only an atomic handler defers; a leased one settles or holds.")
 
     # What follows is the contract's part, after the handler.
+
+    def ended(self, response: HttpResponseBase) -> HttpResponseBase:
+        """The handler's response; made only now if it ended with `settle_with`."""
+        self.awaited = False
+        if not isinstance(response, _Last):
+            return response
+        with self.settling():
+            return response.make()
 
     def settle(self, answer: Callable[[], Answer]) -> Answer:
         """Store the answer, in the transaction that the handler left open or in one of its own.
@@ -112,6 +142,14 @@ class LeasedClaim(Claim):
         with transaction.atomic(using=store.alias(None), durable=True):
             leases.lock(self.scope, self.key, token=self.token)
             yield
+
+
+class _Last(HttpResponse):
+    """Stands for the response that `write` will make."""
+
+    def __init__(self, write: Callable[[], HttpResponseBase]) -> None:
+        super().__init__(status=500)  # what a client would see whose handler wrapped it in another
+        self.make = write
 
 
 def owned(claim: Claim, *, token: UUID, terms: Terms) -> LeasedClaim:

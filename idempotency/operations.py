@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from asgiref.sync import async_to_sync, iscoroutinefunction
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import get_resolver
@@ -41,9 +42,9 @@ class Terms:
 
     @property
     def recover(self) -> Hook:
-        """The hook; a name is looked up on the class in whose body the handler stands."""
+        """The hook, whoever waits for it; a name is looked up on the class in whose body the handler stands."""
         if callable(self.hook):
-            return self.hook
+            return _waited_for(self.hook)
         return partial(_on_new_view, self.handler, self.hook)
 
 
@@ -72,7 +73,11 @@ def _on_new_view(handler: Callable[..., Any], name: str, record: Any) -> Any:
     owner: Any = sys.modules[handler.__module__]
     for part in handler.__qualname__.split(".")[:-1]:
         owner = getattr(owner, part)
-    return getattr(owner(), name)(record)
+    return _waited_for(getattr(owner(), name))(record)
+
+
+def _waited_for(hook: Callable[..., Any]) -> Callable[..., Any]:
+    return async_to_sync(hook) if iscoroutinefunction(hook) else hook
 
 
 def _place(handler: Callable[..., Any]) -> tuple[str, str]:

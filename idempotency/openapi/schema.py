@@ -8,8 +8,9 @@ from typing import Any
 from drf_spectacular.openapi import AutoSchema as SpectacularSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
-from idempotency.decorators import Guard, guard_of
+from idempotency.decorators import guard_of
 from idempotency.openapi import parts
+from idempotency.serving import Guard
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db import transaction
 from django.urls import include, path
 
-from tests.integration.idempotency import kinds, views
+from tests.integration.idempotency import async_views, kinds, views
 
 urlpatterns = [
     path("required/", views.Required.as_view()),
@@ -28,6 +28,9 @@ urlpatterns = [
     path("batch/", kinds.Batch.as_view()),
     path("wrapped/", transaction.atomic(views.plain)),
     path("exempt/", transaction.non_atomic_requests(transaction.atomic(views.plain))),
+    path("async/", async_views.awaited),
+    path("async-class/", async_views.Awaited.as_view()),
+    path("async-rest/", async_views.Rest.as_view()),
     path("problems/", include("idempotency.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -24,9 +24,10 @@ from idempotency.gate.errors import (
 from idempotency.gate.handle import Action
 from idempotency.gate.held import hold_expired, release_held, settle_held
 from idempotency.gate.identity import UNGATED
-from idempotency.gate.many import Item, Outcome, Verdict, claim_many
+from idempotency.gate.many import MOST_ITEMS, Item, Outcome, Verdict, claim_many
 
 __all__ = [
+    "MOST_ITEMS",
     "UNGATED",
     "Action",
     "AlreadySettled",

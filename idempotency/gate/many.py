@@ -12,7 +12,7 @@ from django.db import DatabaseError, InterfaceError, transaction
 from idempotency.gate import bulk, errors, slots
 from idempotency.gate.identity import Identity, identity_of
 
-MOST = 1_000  # items of one call: what one statement handles well within its time-out
+MOST_ITEMS = 1_000  # items of one call: what one statement handles well within its time-out
 
 
 class Verdict(StrEnum):
@@ -54,8 +54,10 @@ def claim_many(
     anything is written; InProgress or Held if `gate.claim` has one of them open; Closed if the log
     cannot be read.
     """
-    if len(items) > MOST:
-        raise ValueError(f"At most {MOST:,} items in one call, not {len(items):,}. Split them.")
+    if len(items) > MOST_ITEMS:
+        raise ValueError(
+            f"At most {MOST_ITEMS:,} items in one call, not {len(items):,}. Split them."
+        )
     given = [(_identity(action, item, namespace), _encoded(item.values)) for item in items]
     first: dict[Identity, str] = {}
     for identity, values in given:

@@ -66,6 +66,12 @@ def payee(number: str, *, currency: str) -> Account:
     return account
 
 
+def owned(owner: UUID, *, numbers: Iterable[str]) -> dict[str, Account]:
+    """The owner's accounts among these numbers, by number; what is not theirs is left out."""
+    own = Account.objects.filter(owner=owner, kind=Account.Kind.CUSTOMER, number__in=list(numbers))
+    return {account.number: account for account in own}
+
+
 def lock(accounts: Iterable[Account]) -> dict[int, Account]:
     """The customers' accounts among these, locked and as they are now.
 

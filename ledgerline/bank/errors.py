@@ -4,6 +4,7 @@ All are stored and replayed under their key: the same request gets the same no, 
 (a new intent) is decided anew.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import fulfilment
@@ -155,6 +156,14 @@ CONFIRMATION_REQUIRED = ProblemKind(
 
 class NotCancellable(Exception):
     """The transfer was sent, or is decided: there is nothing left to take back."""
+
+
+class UnknownAccounts(Exception):
+    """Some events name an account that is not the customer's; `places` of them in the list."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__(self.__doc__)
+        self.places = places
 
 
 class BooksRefused(Exception):

@@ -12,8 +12,9 @@ from django.db.models.functions import Now
 
 from ledgerline.bank.money import masked
 from ledgerline.bank.payment_model import Payment
+from ledgerline.bank.usage_model import UsageEvent
 
-__all__ = ["Account", "Entry", "Hold", "Payment", "Posting", "Transfer", "User"]
+__all__ = ["Account", "Entry", "Hold", "Payment", "Posting", "Transfer", "UsageEvent", "User"]
 
 _TEN_DIGITS = r"^[0-9]{10}$"
 

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from ledgerline.bank.answers import written_at
 from ledgerline.bank.api import pages, schema
 from ledgerline.bank.models import Account, Entry
-from ledgerline.bank.money import EXPONENTS, LARGEST
+from ledgerline.bank.money import EXPONENTS
 
 
 class Accounts(APIView):
@@ -35,7 +35,7 @@ class Entries(APIView):
             raise Http404
         rows = account.entries.select_related("posting").order_by("-id")
         if "after" in request.query_params:
-            rows = rows.filter(id__lt=_entry_id(request.query_params["after"]))
+            rows = rows.filter(id__lt=pages.row_id(request.query_params["after"]))
         found, following = pages.page(rows, request=request)
         return Response(pages.listed("entries", [_entry(e) for e in found], following=following))
 
@@ -64,9 +64,3 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "transfer": transfer and str(transfer),
         "postedAt": written_at(entry.posting.posted_at),
     }
-
-
-def _entry_id(raw: str) -> int:
-    if not (raw.isascii() and raw.isdigit() and len(raw) < 20 and int(raw) <= LARGEST):
-        raise pages.bad_after()
-    return int(raw)

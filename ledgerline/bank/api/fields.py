@@ -9,24 +9,39 @@ from rest_framework import serializers
 from ledgerline.bank.money import LARGEST
 
 
-@extend_schema_field({"type": "integer", "format": "int64", "minimum": 1, "maximum": LARGEST})
-class MinorUnits(serializers.Field[int, int, int, Any]):
-    """A JSON integer from 1 to 9223372036854775807. No string, float, exponent or boolean."""
+class WholeNumber(serializers.Field[int, int, int, Any]):
+    """A JSON integer from `least` to `most`. No string, float, exponent or boolean."""
 
     default_error_messages = {
-        "integer": "Must be a whole number of minor units (kobo, cents), not text and no fraction.",
-        "range": f"Must be from 1 to {LARGEST}.",
+        "integer": "Must be a whole number, not text and no fraction.",
+        "range": "Must be from {least} to {most}.",
     }
 
+    def __init__(self, *, least: int, most: int, **kwargs: Any) -> None:
+        self.least, self.most = least, most
+        super().__init__(**kwargs)
+
     def to_internal_value(self, data: object) -> int:
-        if type(data) is not int:  # a bool is an int to Python, and never an amount
+        if type(data) is not int:  # a bool is an int to Python, and never a number of things
             self.fail("integer")
-        if not 1 <= data <= LARGEST:
-            self.fail("range")
+        if not self.least <= data <= self.most:
+            self.fail("range", least=self.least, most=self.most)
         return data
 
     def to_representation(self, value: int) -> int:
         return value
+
+
+@extend_schema_field({"type": "integer", "format": "int64", "minimum": 1, "maximum": LARGEST})
+class MinorUnits(WholeNumber):
+    """An amount of money: 1 to 9223372036854775807 minor units."""
+
+    default_error_messages = {
+        "integer": "Must be a whole number of minor units (kobo, cents), not text and no fraction.",
+    }
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(least=1, most=LARGEST, **kwargs)
 
 
 class Text(serializers.CharField):

@@ -10,6 +10,8 @@ from django.db.models import Model, QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from ledgerline.bank.money import LARGEST
+
 M = TypeVar("M", bound=Model)
 
 _USUAL, _LARGEST = 20, 100
@@ -31,6 +33,13 @@ def page(rows: QuerySet[M], *, request: Request) -> tuple[list[M], str | None]:
         return found, None
     kept = request.query_params.dict() | {"limit": size, "after": found[size - 1].pk}
     return found[:size], f"{request.path}?{urlencode(kept)}"
+
+
+def row_id(raw: str) -> int:
+    """An `after` that is a number. Raises `ValidationError` for what names no row."""
+    if not (raw.isascii() and raw.isdigit() and len(raw) < 20 and int(raw) <= LARGEST):
+        raise bad_after()
+    return int(raw)
 
 
 def bad_after() -> ValidationError:

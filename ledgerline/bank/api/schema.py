@@ -89,6 +89,31 @@ ENTRY = _object(
     postedAt=_TIME,
 )
 ENTRIES = _page("entries", ENTRY)
+USAGE_EVENT = _object(
+    id=_TEXT,
+    type=_TEXT,
+    quantity={"type": "integer", "format": "int64"},
+    occurredAt=_TIME,
+    account=_MAYBE_TEXT | {"description": "masked"},
+    metadata={"type": "object", "additionalProperties": _TEXT},
+    recordedAt=_TIME,
+)
+USAGE_EVENTS = _page("events", USAGE_EVENT)
+_COUNT: Schema = {"type": "integer"}
+_USAGE_OUTCOME = _object(
+    id=_TEXT, status={"type": "string", "enum": ["recorded", "deduplicated", "conflict"]}
+)
+_USAGE_OUTCOME["properties"]["differs"] = {
+    "type": "array",
+    "items": _TEXT,
+    "description": "of a conflict: what was said otherwise under this id before",
+}
+USAGE_OUTCOMES = _object(
+    recorded=_COUNT,
+    deduplicated=_COUNT,
+    conflicts=_COUNT,
+    events={"type": "array", "items": _USAGE_OUTCOME},
+)
 # What stands before every handler of the API may answer with these.
 EDGES = ("invalid", "forbidden", "not_acceptable", "unsupported_media_type", "throttled")
 # What is certain of an order before any money is looked at.
@@ -101,6 +126,7 @@ ORDER_REFUSALS = (
     "same_account",
 )
 
+TYPE = OpenApiParameter("type", OpenApiTypes.STR, description="only events of this type")
 PREFER = OpenApiParameter(
     "Prefer",
     OpenApiTypes.STR,
@@ -126,6 +152,16 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_definition(self, auto_schema: Any) -> Schema:
         return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}
+
+
+class WholeNumberSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """The range that a number has to lie in."""
+
+    target_class = "ledgerline.bank.api.fields.WholeNumber"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> Schema:
+        limits = {"minimum": self.target.least, "maximum": self.target.most}
+        return {"type": "integer", "format": "int64", **limits}
 
 
 class PatternSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]

@@ -1,0 +1,127 @@
+"""Somebody else's project: three files of theirs, copied to where nothing of ours is."""
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import httpx2
+import pytest
+
+from tests.adoption.wheel import Environment, clean, run
+
+# The service is in the wheel, too. Nothing that an adopter runs may need it.
+MANAGE = """
+import os
+import sys
+
+sys.modules["ledgerline"] = None  # whoever imports it fails
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")
+
+from django.core.management import execute_from_command_line
+
+execute_from_command_line(sys.argv)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The folder with `manage.py` and the package `shop`, its environment and its database."""
+
+    folder: Path
+    environment: Environment
+    database: str  # its URL
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def variables_all(self) -> dict[str, str]:
+        url = urlsplit(self.database)
+        given = {"NAME": url.path[1:], "USER": unquote(url.username or "")}
+        given |= {"PASSWORD": unquote(url.password or ""), "HOST": url.hostname or ""}
+        database = {
+            f"DB_{name}": value for name, value in (given | {"PORT": str(url.port)}).items()
+        }
+        return (
+            database
+            | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error::DeprecationWarning:shop"}
+            | self.variables
+        )
+
+    def manage(self, *arguments: str) -> str:
+        """What `manage.py …` says; fails with it."""
+        command = [str(self.environment.python), "manage.py", *arguments]
+        return run(command, cwd=self.folder, env=self.variables_all)
+
+    def add_users(self, *names: str, staff: str) -> None:
+        """Users whose password is `pw`; `staff` may do everything that Django knows."""
+        code = (
+            "from django.contrib.auth import get_user_model; make = get_user_model().objects\n"
+            f"for name in {names!r}: make.create_user(name, password='pw')\n"
+            f"make.create_superuser({staff!r}, password='pw')"
+        )
+        self.manage("shell", "-c", code)
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        """Its development server, a process of its own; yields the address."""
+        log = self.folder / "server.log"
+        command = [
+            str(self.environment.python),
+            "manage.py",
+            "runserver",
+            "--noreload",
+            "127.0.0.1:0",
+        ]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=clean() | self.variables_all,
+                stdout=output,
+                stderr=output,
+            )
+        try:
+            yield _address(process, log)
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def settle(
+    name: str, *, folder: Path, environment: Environment, database: str, **variables: str
+) -> Project:
+    """Copy the project of that name, and do what its owner would do once: migrations, tables."""
+    shutil.copytree(Path(__file__).parent / "projects" / name, folder / "shop")
+    (folder / "manage.py").write_text(MANAGE)
+    project = Project(folder, environment, database, variables)
+    project.manage("makemigrations", "shop")
+    project.manage("migrate")
+    return project
+
+
+@contextmanager
+def staff_client(address: str, name: str) -> Iterator[httpx2.Client]:
+    """A browser that is signed in to the admin."""
+    with httpx2.Client(base_url=address, timeout=30, follow_redirects=True) as browser:
+        page = browser.get("/admin/login/").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token is not None, page
+        form = {"csrfmiddlewaretoken": token[1], "username": name, "password": "pw"}
+        signed_in = browser.post("/admin/login/?next=/admin/", data=form | {"next": "/admin/"})
+        assert "Log out" in signed_in.text, signed_in.text
+        yield browser
+
+
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and process.poll() is None:
+        found = re.search(r"development server at (http://[\d.:]+)/", log.read_text())
+        if found:
+            return found[1]
+        time.sleep(0.05)
+    pytest.fail(f"the project's server did not start:\n{log.read_text()[-4000:]}")

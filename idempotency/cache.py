@@ -57,22 +57,43 @@ class Slot:
 def slot(claim: Claim) -> Slot | None:
     """The claim's place in the cache; None without a cache or while it is left alone.
 
-    None, too, for a key that was made for a request without one: nobody will ask for it again.
+    None, too, for a key that was made for a request without one: nobody will ask for it again. And
+    while this process does not know the timeline: then the first look at the key asks for it.
     """
-    if claim.observed:
-        return None
-    return slot_of(claim.scope, claim.key, claim.fingerprint)
+    return _slot(claim, timeline.known())
+
+
+def slot_after_look(claim: Claim) -> Slot | None:
+    """As `slot`, on the timeline that the claim's own first look found.
+
+    What others have learnt since would be too late for a name: the answer may be lost on theirs.
+    """
+    return _slot(claim, claim.timeline)
 
 
 def slot_of(scope: UUID, key: str, fingerprint: str) -> Slot | None:
     """As `slot`, for whoever has no claim."""
-    alias = conf.current().cache
-    if alias is None or breaker(alias).rests:
+    if _rests():
         return None
     try:
-        return Slot(f"idem:{timeline.current()}:{scope}:{key}", key, fingerprint)
+        return Slot(_name(timeline.current(), scope, key), key, fingerprint)
     except (DatabaseError, InterfaceError):
-        return None  # the claim will meet the same outage and say so
+        return None  # without its timeline no answer has a name
+
+
+def _slot(claim: Claim, on: str | None) -> Slot | None:
+    if claim.observed or on is None or _rests():
+        return None
+    return Slot(_name(on, claim.scope, claim.key), claim.key, claim.fingerprint)
+
+
+def _name(on: str, scope: UUID, key: str) -> str:
+    return f"idem:{on}:{scope}:{key}"
+
+
+def _rests() -> bool:
+    alias = conf.current().cache
+    return alias is None or breaker(alias).rests
 
 
 def ask(alias: str | None, question: Callable[[Any], T]) -> T | None:

@@ -10,9 +10,20 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
 
-from idempotency import bodies, clients, conf, contract, fingerprint, signals, store
+from idempotency import (
+    bodies,
+    clients,
+    conf,
+    contract,
+    fingerprint,
+    signals,
+    store,
+    timeline,
+    transactions,
+)
 from idempotency import key as keys
 from idempotency.errors import KeyMissing, Unauthenticated
+from idempotency.rows import Row
 
 log = logging.getLogger("idempotency")
 
@@ -30,6 +41,7 @@ class Claim:
     deferred: HttpResponseBase | None = field(default=None, repr=False)
     then: Callable[[], HttpResponseBase | None] | None = field(default=None, repr=False)
     observed: bool = False  # the client sent no key; this one was made for it and is told to nobody
+    timeline: str | None = field(default=None, repr=False)  # of the database, before the claim
 
     @property
     def reference(self) -> str:
@@ -69,18 +81,39 @@ def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> 
     return Claim(scope(request), key, operation, _fingerprint(http))
 
 
+def on_record(claim: Claim) -> contract.Decision | None:
+    """What is committed under the key already; None: nothing that can be seen.
+
+    A first request pays this round trip so that everybody else pays only this one: replays, and
+    whoever meets a held, deferred or reused key, open no transaction and take no lock. They are
+    few until something breaks, and then they come all at once.
+    """
+    cached = conf.current().cache is not None
+    found = transactions.first_look(
+        store.alias(None), lambda: store.look(claim.scope, claim.key, cached=cached)
+    )
+    claim.timeline = found.timeline
+    if found.timeline is not None:
+        timeline.learn(found.timeline)
+    return None if found.row is None else _decided(claim, found.row)
+
+
 def standing(claim: Claim) -> contract.Decision:
     """What stands in the claim's way. Always a later statement, which alone sees that."""
     row = store.read(claim.scope, claim.key)
     if row is None:
         return contract.InProgress()
-    return contract.decide(row.record, fingerprint=claim.fingerprint, now=row.now)
+    return _decided(claim, row)
 
 
 def authenticated_user(request: Any) -> object:
     """The default SCOPE: the primary key of the authenticated user, or None."""
     user = getattr(request, "user", None)
     return user.pk if user is not None and user.is_authenticated else None
+
+
+def _decided(claim: Claim, row: Row) -> contract.Decision:
+    return contract.decide(row.record, fingerprint=claim.fingerprint, now=row.now)
 
 
 def scope(request: Any) -> UUID:

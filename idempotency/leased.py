@@ -9,7 +9,6 @@ import logging
 from dataclasses import dataclass
 from uuid import uuid4
 
-from django.db import transaction
 from django.http.response import HttpResponseBase
 
 from idempotency import claims, contract, errors, responses, store, takeover, transactions
@@ -28,7 +27,7 @@ def start(claim: Claim, terms: Terms) -> LeasedClaim | Ending | Decision:
     """The key under a lease of its own, committed; or what stands in its way."""
     transactions.refuse_outer(store.alias(None))
     try:
-        mine = _claimed(claim, terms) or takeover.take(claim, terms)
+        mine = _owned(claim, terms)
     except Exception as error:
         if not transactions.is_outage(error):
             raise
@@ -66,18 +65,28 @@ class _Played:
     replayed: bool = False
 
 
+def _owned(claim: Claim, terms: Terms) -> LeasedClaim | Settled | Decision:
+    """The key, for its first request or from one that came to no end; else what stands in its way."""
+    standing = claims.on_record(claim)
+    if standing is None:
+        mine = _claimed(claim, terms)
+        if mine is not None:
+            return mine
+        standing = claims.standing(claim)
+    return takeover.take(claim, terms, standing)
+
+
 def _claimed(claim: Claim, terms: Terms) -> LeasedClaim | None:
     """The key for its first request, committed; None: there is a row, or about to be one."""
     token = uuid4()
-    with transaction.atomic(using=store.alias(None), durable=True):
-        won = store.claim(
-            claim.scope,
-            key=claim.key,
-            fingerprint=claim.fingerprint,
-            operation=claim.operation,
-            token=token,
-            lease=terms.lease,
-        )
+    won = store.claim(  # one statement, and no transaction around it: committed when it returns
+        claim.scope,
+        key=claim.key,
+        fingerprint=claim.fingerprint,
+        operation=claim.operation,
+        token=token,
+        lease=terms.lease,
+    )
     return owned(claim, token=token, terms=terms) if won else None
 
 

@@ -13,7 +13,8 @@ from django.db import connections
 
 from idempotency import conf, store
 from idempotency.errors import ClaimLost
-from idempotency.store import Row, names
+from idempotency.rows import COLUMNS, Row, as_row
+from idempotency.store import names
 
 # Its holder's row. What is settled, released or taken over has another token, or none.
 _OWN = "user_id = %(scope)s AND key = %(key)s AND claim_token = %(token)s"
@@ -46,14 +47,14 @@ RETURNING {columns}
 # The takeover by a retry: of the same request only, so that no other body ever runs under the key.
 TAKE_OVER = _TAKE.format(
     which=f"user_id = %(scope)s AND key = %(key)s AND request_hash = %(fingerprint)s AND {_DUE}",
-    columns=store.COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
+    columns=COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
 )
 
 # The sweep's: only what the other system may have heard of. Where nothing was sent there is
 # nothing to ask, and the next retry simply runs.
 TAKE_DUE = _TAKE.format(
     which=f"operation = %(operation)s AND (held_at IS NOT NULL OR sent_at IS NOT NULL) AND {_DUE}",
-    columns=store.COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
+    columns=COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
 )
 
 # A person's, who need not wait for the next check. Of many clicks on one page the first changes the
@@ -61,7 +62,7 @@ TAKE_DUE = _TAKE.format(
 TAKE_HELD = _TAKE.format(
     which="user_id = %(scope)s AND key = %(key)s AND status = 'in_progress'"
     " AND held_at = %(held_at)s AND next_check_at IS NOT DISTINCT FROM %(next_check_at)s",
-    columns=store.COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
+    columns=COLUMNS.replace("user_id, key", "mine.user_id, mine.key"),
 )
 
 # The mark that lets a call be made. It loses against a takeover (the token), and against a lease
@@ -100,7 +101,7 @@ UPDATE idempotency_keys
        next_check_at = clock_timestamp() + least(%(last)s, greatest(%(first)s,
                        clock_timestamp() - coalesce(held_at, clock_timestamp())))
  WHERE {_OWN} AND status = 'in_progress'
-RETURNING {store.COLUMNS}
+RETURNING {COLUMNS}
 """
 
 # It is known that nothing happened: as if newly claimed, by whoever asked. With no lease at all the
@@ -203,7 +204,7 @@ def hold(scope: UUID, key: str, *, token: UUID, reason: str) -> Row:
     found = _one(HOLD, values)
     if found is None:
         raise ClaimLost(ClaimLost.__doc__)
-    return store.as_row(found)
+    return as_row(found)
 
 
 def restart(scope: UUID, key: str, *, token: UUID, lease: timedelta) -> None:
@@ -231,7 +232,7 @@ _LONGEST_REASON = 255
 def _take(statement: str, values: dict[str, Any]) -> tuple[UUID, Row] | None:
     token = uuid4()
     found = _one(statement, values | {"token": token})
-    return None if found is None else (token, store.as_row(found))
+    return None if found is None else (token, as_row(found))
 
 
 def _changed(statement: str, values: dict[str, Any]) -> None:

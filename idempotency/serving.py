@@ -9,7 +9,8 @@ from django.http.response import HttpResponseBase
 from idempotency import atomic, cache, claims, delivery, errors, leased, reports, transactions
 from idempotency.calls import Call
 from idempotency.claims import Claim
-from idempotency.contract import Progress
+from idempotency.contract import Decision, Progress
+from idempotency.endings import Ending
 from idempotency.leased_claims import LeasedClaim
 from idempotency.operations import Terms
 
@@ -78,6 +79,14 @@ def end(call: Call, guard: Guard, begun: Begun) -> HttpResponseBase:
 
 
 def _sender(call: Call, guard: Guard, claim: Claim | None) -> Callable[..., HttpResponseBase]:
-    return partial(
-        delivery.send, call=call, operation=guard.operation, claim=claim, progress=guard.progress
-    )
+    def send(decided: Ending | Decision, *, slot: cache.Slot | None = None) -> HttpResponseBase:
+        return delivery.send(
+            decided,
+            call=call,
+            operation=guard.operation,
+            claim=claim,
+            progress=guard.progress,
+            slot=slot or (cache.slot_after_look(claim) if claim else None),
+        )
+
+    return send

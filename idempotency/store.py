@@ -1,18 +1,21 @@
 """Every statement on `idempotency_keys`, by name. PostgreSQL only, READ COMMITTED, its own clock."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connections
+from django.db import DataError, connections
 
-from idempotency import conf
-from idempotency.contract import Answer, Record, Status
+from idempotency import conf, timeline
+from idempotency.contract import Answer
 from idempotency.errors import ClaimLost
 from idempotency.fingerprint import VERSION
 from idempotency.key import lock_of
+from idempotency.rows import COLUMNS, Row, as_row
 
 # Bound every later wait of this transaction, so that a stopped process or a dead host cannot keep
 # the key.
@@ -44,19 +47,20 @@ CLAIM = f"""{BOUNDS}, gate AS MATERIALIZED (
 SELECT EXISTS (SELECT 1 FROM claimed)
 """
 
-# A record and the database's time, as `as_row` reads them.
-COLUMNS = """
-user_id, key, request_hash, status, operation, created_at, response_code, response_headers,
-response_body, locked_until, sent_at, held_at, hold_reason, next_check_at, clock_timestamp()
-"""
-
 # What is on record for the key. Always a later statement than the claim: the row whose insert made
 # the claim fail was committed after the claim's snapshot, and only a new snapshot sees it.
 READ = f"SELECT {COLUMNS} FROM idempotency_keys WHERE user_id = %(scope)s AND key = %(key)s"
 
-# Store the final answer; whoever owned, held or checked the key does so no more. As it stands, for
-# the claim that this very transaction inserted.
-SETTLE = """
+# The first look at a key, before anything is begun: one row in any case, so that the history of the
+# database (see `timeline`) comes along, which only the names in a cache need.
+LOOK = f"""
+SELECT CASE WHEN %(cached)s THEN {timeline.TIMELINE} END, {COLUMNS}
+  FROM (VALUES (1)) AS always
+  LEFT JOIN idempotency_keys ON user_id = %(scope)s AND key = %(key)s
+"""
+
+# Store the final answer; whoever owned, held or checked the key does so no more.
+_FINISH = """
 UPDATE idempotency_keys
    SET status = %(status)s, response_code = %(code)s, response_headers = %(headers)s,
        response_body = %(body)s, completed_at = clock_timestamp(),
@@ -65,33 +69,49 @@ UPDATE idempotency_keys
  WHERE user_id = %(scope)s AND key = %(key)s AND status = 'in_progress'
 """
 
-# The same for a leased key: the token tells its holder from everybody who took it over.
-SETTLE_LEASED = SETTLE + " AND claim_token = %(token)s"
+# The request that the finished key belongs to, for the cache.
+RETURNING = " RETURNING request_hash"
+
+# What PostgreSQL says, in its log too, when an answer finds no claim to settle.
+LOST = "the claim is not open any more"
+
+# Settle a claim. No row is an error of the statement itself, because COMMIT may be on its way
+# behind it and must not be reached: text that says so is no number.
+_SETTLE = """
+WITH settled AS ({finish} RETURNING 1)
+SELECT (CASE count(*) WHEN 1 THEN '1' ELSE '{lost}' END)::integer FROM settled
+"""
+
+# As it stands, for the claim that this very transaction inserted.
+SETTLE = _SETTLE.format(finish=_FINISH, lost=LOST)
+
+# For a leased key: the token tells its holder from everybody who took it over.
+SETTLE_LEASED = _SETTLE.format(finish=_FINISH + " AND claim_token = %(token)s", lost=LOST)
 
 # Give a deferred key its final answer. What is leased, held or final is somebody else's to decide.
-COMPLETE = SETTLE + " AND locked_until IS NULL AND held_at IS NULL"
+COMPLETE = _FINISH + " AND locked_until IS NULL AND held_at IS NULL" + RETURNING
 
 # The same for a held key, by a person: only the hold that the person was looking at.
-SETTLE_HELD = SETTLE + " AND held_at = %(held_at)s"
+SETTLE_HELD = _FINISH + " AND held_at = %(held_at)s" + RETURNING
 
 # Replace a stored refusal by the success that it turned out to be.
-CORRECT = """
+CORRECT = (
+    """
 UPDATE idempotency_keys
    SET status = %(status)s, response_code = %(code)s, response_headers = %(headers)s,
        response_body = %(body)s, completed_at = clock_timestamp()
  WHERE user_id = %(scope)s AND key = %(key)s AND status = 'failed'
 """
-
-# The request that the finished key belongs to, for the cache.
-RETURNING = " RETURNING request_hash"
+    + RETURNING
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A record and the database's time at which it was read."""
+class Look:
+    """What a first look found: the key's row if there is one, and the timeline if it was asked."""
 
-    record: Record
-    now: datetime
+    row: Row | None
+    timeline: str | None
 
 
 def claim(
@@ -111,6 +131,30 @@ def claim(
     beyond the transaction. With `advisory=False` the primary key alone decides, and a duplicate
     waits for the first transaction's end (tests drive it so).
     """
+    return claiming(
+        scope,
+        key=key,
+        fingerprint=fingerprint,
+        operation=operation,
+        token=token,
+        lease=lease,
+        using=using,
+        advisory=advisory,
+    )()
+
+
+def claiming(
+    scope: UUID,
+    *,
+    key: str,
+    fingerprint: str,
+    operation: str,
+    token: UUID | None = None,
+    lease: timedelta | None = None,
+    using: str | None = None,
+    advisory: bool = True,
+) -> Callable[[], bool]:
+    """Send a claim, as one of a batch; what this returns says after the batch whether it won."""
     values = {
         **names(scope, key),
         **bounds(),
@@ -122,10 +166,24 @@ def claim(
         "token": token,
         "lease": lease,
     }
-    with connections[alias(using)].cursor() as cursor:
-        cursor.execute(CLAIM, values)
-        found = cursor.fetchone()
+    cursor = connections[alias(using)].cursor()
+    cursor.execute(CLAIM, values)
+
+    def won() -> bool:
+        with cursor:
+            found = cursor.fetchone()
         return bool(found and found[0])
+
+    return won
+
+
+def look(scope: UUID, key: str, *, cached: bool, using: str | None = None) -> Look:
+    """The key's row as committed now; with the database's timeline, if answers are `cached`."""
+    with connections[alias(using)].cursor() as cursor:
+        cursor.execute(LOOK, names(scope, key) | {"cached": cached})
+        found = cursor.fetchone()
+    on, *row = found or (None, None)
+    return Look(None if row[0] is None else as_row(tuple(row)), on)
 
 
 def read(scope: UUID, key: str, *, using: str | None = None) -> Row | None:
@@ -141,11 +199,22 @@ def settle(
 ) -> None:
     """Store the answer of this transaction's claim, or of the lease that `token` names.
 
-    Raises ClaimLost if it is not open any more.
+    Raises ClaimLost if it is not open any more; in a batch, its end does (see `losing`).
     """
     statement = SETTLE if token is None else SETTLE_LEASED
-    if _finish(statement, scope, key, answer, using, token=token) is None:
-        raise ClaimLost(ClaimLost.__doc__)
+    with losing(), connections[alias(using)].cursor() as cursor:
+        cursor.execute(statement, _final(scope, key, answer) | {"token": token})
+
+
+@contextmanager
+def losing() -> Iterator[None]:
+    """Call by its name what `settle` finds: raises ClaimLost."""
+    try:
+        yield
+    except DataError as error:
+        if LOST in str(error):
+            raise ClaimLost(ClaimLost.__doc__) from error
+        raise
 
 
 def complete(scope: UUID, key: str, answer: Answer, *, using: str | None = None) -> str | None:
@@ -183,55 +252,23 @@ def bounds() -> dict[str, Any]:
     }
 
 
-def as_row(found: tuple[Any, ...]) -> Row:
-    """The row that COLUMNS selected."""
-    scope, key, print_, status, operation, created_at, code, headers, body, *open_until, now = found
-    locked_until, sent_at, held_at, hold_reason, next_check_at = open_until
-    record = Record(
-        scope=scope,
-        key=key,
-        fingerprint=print_,
-        status=Status(status),
-        operation=operation,
-        created_at=created_at,
-        answer=None if code is None else _answer(code, headers, body),
-        locked_until=locked_until,
-        sent_at=sent_at,
-        held_at=held_at,
-        hold_reason=hold_reason,
-        next_check_at=next_check_at,
-    )
-    return Row(record, now)
-
-
 def _finish(
-    statement: str,
-    scope: UUID,
-    key: str,
-    answer: Answer,
-    using: str | None,
-    *,
-    token: UUID | None = None,
-    held_at: datetime | None = None,
+    statement: str, scope: UUID, key: str, answer: Answer, using: str | None, **more: object
 ) -> str | None:
-    values = {
+    with connections[alias(using)].cursor() as cursor:
+        cursor.execute(statement, _final(scope, key, answer) | more)
+        found = cursor.fetchone()
+    return None if found is None else str(found[0])
+
+
+def _final(scope: UUID, key: str, answer: Answer) -> dict[str, Any]:
+    return {
         **names(scope, key),
-        "token": token,
-        "held_at": held_at,
         "status": str(answer.outcome),
         "code": answer.status,
         "headers": json.dumps(answer.headers),
         "body": answer.body,
     }
-    with connections[alias(using)].cursor() as cursor:
-        cursor.execute(statement + RETURNING, values)
-        found = cursor.fetchone()
-    return None if found is None else str(found[0])
-
-
-def _answer(code: int, headers: str, body: bytes) -> Answer:
-    pairs = json.loads(headers)  # Django hands jsonb over as text
-    return Answer(code, tuple((name, value) for name, value in pairs), bytes(body))
 
 
 def _milliseconds(bound: timedelta) -> str:

@@ -17,13 +17,12 @@ from idempotency.recovery import Done, NotDone, Unknown
 log = logging.getLogger("idempotency")
 
 
-def take(claim: Claim, terms: Terms) -> LeasedClaim | Settled | Decision:
+def take(claim: Claim, terms: Terms, standing: Decision) -> LeasedClaim | Settled | Decision:
     """The key, if its owner is late and its request may run (again); else what its client gets.
 
-    Another request never gets this far: the fingerprint is compared first, and once more in the
-    statement that takes the key.
+    `standing` was just read in the way. Another request never gets this far: the fingerprint is
+    compared first, and once more in the statement that takes the key.
     """
-    standing = claims.standing(claim)
     if not isinstance(standing, contract.Expired | contract.Held):
         return standing
     taken = leases.take_over(

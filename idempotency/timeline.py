@@ -9,24 +9,34 @@ from idempotency import conf
 
 # The timeline of the write-ahead log itself: the control file learns a promotion only with the
 # first checkpoint after it.
-_TIMELINE = "SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
+TIMELINE = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
 
-# A process that answers from its cache alone may keep a dead connection unnoticed; it asks again
-# after so many seconds.
+# A process that answers from its cache alone may keep a dead connection unnoticed, and behind a
+# pooler none of its connections dies: what was learnt is believed for so many seconds.
 _REMEMBER = 10.0
 
 _known: dict[str, tuple[str, float]] = {}
 
 
+def known() -> str | None:
+    """The timeline of the keys' database as this process has learnt it lately; asks nobody."""
+    timeline, learnt_at = _known.get(conf.current().database, ("", float("-inf")))
+    return timeline if time.monotonic() - learnt_at <= _REMEMBER else None
+
+
+def learn(timeline: str) -> None:
+    """Every first look at a key brings it along, so that it costs no round trip of its own."""
+    _known[conf.current().database] = timeline, time.monotonic()
+
+
 def current() -> str:
-    """The timeline of the keys' database, remembered per process. Raises Django's database errors."""
-    alias = conf.current().database
-    timeline, read_at = _known.get(alias, ("", float("-inf")))
-    if time.monotonic() - read_at > _REMEMBER:
-        with connections[alias].cursor() as cursor:
-            cursor.execute(_TIMELINE)
+    """The timeline, asked for if it is not known. Raises Django's database errors."""
+    timeline = known()
+    if timeline is None:
+        with connections[conf.current().database].cursor() as cursor:
+            cursor.execute(f"SELECT {TIMELINE}")
             timeline = str(cursor.fetchone()[0])
-        _known[alias] = timeline, time.monotonic()
+        learn(timeline)
     return timeline
 
 

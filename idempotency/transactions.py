@@ -1,12 +1,14 @@
 """Whose transaction is it, and was it the database that ended it?"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import InterfaceError, InternalError, OperationalError, connections
 from django.http import HttpRequest
+
+T = TypeVar("T")
 
 _IDLE_TOO_LONG = "25P03"  # the server ended the transaction of a process that had stopped
 
@@ -64,6 +66,23 @@ def kept() -> Iterator[None]:
     yield
     for connection, mark in zip(opened, marks, strict=True):
         connection.set_rollback(mark)
+
+
+def first_look(using: str, look: Callable[[], T]) -> T:
+    """What `look` reads before anything is begun; it is the connection's health check as well.
+
+    Django's own check (CONN_HEALTH_CHECKS) would be a round trip more for every request. If the
+    connection turns out to be dead, nothing was lost with it, and another one is tried.
+    """
+    connection: Any = connections[using]
+    connection.health_check_done = True
+    try:
+        return look()
+    except (OperationalError, InterfaceError):
+        if connection.in_atomic_block or connection.is_usable():
+            raise
+        connection.close()
+        return look()
 
 
 def is_outage(error: Exception) -> bool:

@@ -1,0 +1,100 @@
+"""Several statements, one round trip: psycopg's pipeline around what Django sends.
+
+    with batches.opening(using):     BEGIN · claim · SAVEPOINT
+    with batches.closing(using):     RELEASE · settle · COMMIT
+
+Inside a block nothing has a result yet: cursors are read after it. A statement that fails takes the
+rest of its block with it, the COMMIT too, and the block raises what that statement raises on its
+own. Where the driver knows no pipeline (psycopg 2, libpq before 14), and inside a transaction that
+is not ours to begin and end, the same statements go one by one.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connections
+from django.db.backends.postgresql.psycopg_any import is_psycopg3
+
+
+@contextmanager
+def batch(using: str) -> Iterator[None]:
+    """Send what the block executes together, and wait for it once, at the block's end."""
+    connection = connections[using]
+    connection.ensure_connection()
+    if not _can_pipeline():
+        yield
+        return
+    with connection.wrap_database_errors, connection.connection.pipeline():
+        yield
+
+
+@contextmanager
+def opening(using: str) -> Iterator[None]:
+    """A batch that begins the transaction of the atomic block around it, if nothing has yet."""
+    connection: Any = connections[using]
+    connection.ensure_connection()
+    if not _can_pipeline() or not _is_idle(connection.connection):
+        with batch(using):
+            yield
+        return
+    with _beginning_by_hand(connection.connection), batch(using):
+        connection.connection.execute(_begin(connection.connection))
+        yield
+
+
+@contextmanager
+def closing(using: str) -> Iterator[None]:
+    """A batch that ends with the COMMIT of the atomic block around it, if that would commit.
+
+    Django's own COMMIT then finds nothing left to do, and the hooks of `on_commit` run after the
+    batch, as they should: inside it they would not see their own results.
+    """
+    connection: Any = connections[using]
+    with batch(using):
+        yield
+        if _can_pipeline() and _ends_here(connection):
+            connection.connection.execute("COMMIT")
+
+
+def _can_pipeline() -> bool:
+    if not is_psycopg3:
+        return False
+    from psycopg import Pipeline  # a base dependency of nobody who uses psycopg 2
+
+    return Pipeline.is_supported()
+
+
+def _is_idle(raw: Any) -> bool:
+    from psycopg.pq import TransactionStatus
+
+    return bool(raw.info.transaction_status == TransactionStatus.IDLE)
+
+
+@contextmanager
+def _beginning_by_hand(raw: Any) -> Iterator[None]:
+    """psycopg begins a transaction itself, but it waits for that BEGIN, also in a pipeline.
+
+    Afterwards it must know again that it is not in autocommit: it declares cursors accordingly. Its
+    public setter refuses that inside a transaction, where nothing else can be said.
+    """
+    raw.autocommit = True
+    try:
+        yield
+    finally:
+        raw._autocommit = False  # noqa: SLF001
+
+
+def _begin(raw: Any) -> str:
+    level = raw.isolation_level
+    return "BEGIN" if level is None else f"BEGIN ISOLATION LEVEL {level.name.replace('_', ' ')}"
+
+
+def _ends_here(connection: Any) -> bool:
+    """Is the atomic block around us the outermost, Django's own to commit, and unharmed?"""
+    return bool(
+        connection.in_atomic_block
+        and not connection.savepoint_ids
+        and connection.commit_on_exit
+        and not connection.needs_rollback
+    )

@@ -1,6 +1,5 @@
 """The record of a key. PostgreSQL decides; the constraints say what a row can mean."""
 
-from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import Q
 
@@ -113,10 +112,13 @@ class IdempotencyKey(models.Model):
                 condition=Q(completed_at__isnull=False),
                 name="idempotency_keys_final",
             ),
-            # the list for staff, newest first
+            # the list for staff, newest first; refusals are few, and would be looked for in all of it
             models.Index(fields=["created_at"], name="idempotency_keys_created"),
-            # found by staff who know the key and not whose it is; the primary key begins with the user
-            HashIndex(fields=["key"], name="idempotency_keys_key"),
+            models.Index(
+                fields=["created_at"],
+                condition=Q(status=Status.FAILED.value),
+                name="idempotency_keys_refused",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -114,7 +114,7 @@ def _ending(response: HttpResponseBase, *, raised: bool, input_refused: bool = F
 
 
 def _applied(applied: errors.AlreadyApplied, claim: Claim | None) -> Ending:
-    if claim is None or applied.fingerprint != claim.fingerprint:
+    if claim is None or applied.fingerprint != claim.fingerprint_like(applied.fingerprint):
         return RolledBack(responses.respond(errors.KeyReused().answer()))
     first = responses.respond(applied.answer, replayed=True)
     return Settled(responses.Captured(applied.answer, first), replayed=True)

@@ -17,6 +17,7 @@ from idempotency import conf, timeline
 from idempotency.breaker import Breaker
 from idempotency.claims import Claim
 from idempotency.contract import Answer, Replay, Reused
+from idempotency.errors import VersionUnknown
 
 log = logging.getLogger("idempotency")
 
@@ -33,13 +34,16 @@ class Slot:
     key: str
     fingerprint: str
 
-    def get(self, fingerprint: str) -> Replay | Reused | None:
+    def get(self, claim: Claim) -> Replay | Reused | None:
         """What the cache knows about the key; None if it knows nothing or cannot be asked."""
         found = ask(conf.current().cache, lambda cache: cache.get(self.name))
         entry = _unpacked(found) if isinstance(found, str) else None
         if entry is None or entry[0] != self.key:
             return None
-        return Replay(entry[2]) if entry[1] == fingerprint else Reused()
+        try:
+            return Replay(entry[2]) if entry[1] == claim.fingerprint_like(entry[1]) else Reused()
+        except VersionUnknown:  # the database says so as well, and how to go on
+            return None
 
     def put(self, answer: Answer, *, age: timedelta = timedelta(0)) -> None:
         """Remember a final answer, unless it invites a new key: that one may still be corrected.

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -15,7 +15,6 @@ from idempotency import (
     clients,
     conf,
     contract,
-    fingerprint,
     signals,
     store,
     timeline,
@@ -23,6 +22,7 @@ from idempotency import (
 )
 from idempotency import key as keys
 from idempotency.errors import KeyMissing, Unauthenticated
+from idempotency.fingerprint import Part, Request, of_request, version_of
 from idempotency.rows import Row
 
 log = logging.getLogger("idempotency")
@@ -40,6 +40,7 @@ class Claim:
     fingerprint: str
     deferred: HttpResponseBase | None = field(default=None, repr=False)
     then: Callable[[], HttpResponseBase | None] | None = field(default=None, repr=False)
+    asked: Request | None = field(default=None, repr=False)  # None: no request, a sweep
     observed: bool = False  # the client sent no key; this one was made for it and is told to nobody
     timeline: str | None = field(default=None, repr=False)  # of the database, before the claim
 
@@ -47,6 +48,16 @@ class Claim:
     def reference(self) -> str:
         """The stable public name of what this key asks for: 32 hex, the same on every retry."""
         return keys.reference_of(self.scope, self.key)
+
+    def fingerprint_like(self, stored: str) -> str:
+        """This request's fingerprint in the version of a stored one, to be compared with it.
+
+        Raises VersionUnknown for one that a later release has stored.
+        """
+        version = version_of(stored)
+        if self.asked is None or version == version_of(self.fingerprint):
+            return self.fingerprint
+        return of_request(self.asked, version=version)
 
     def defer(self, response: R, *, then: Callable[[], HttpResponseBase | None] | None = None) -> R:
         """Leave the outcome open: return what this returns, as the handler's provisional answer.
@@ -78,7 +89,9 @@ def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> 
         if required:
             raise
         return None
-    return Claim(scope(request), key, operation, _fingerprint(http))
+    whose = scope(request)
+    asked = _asked(http, body=bodies.read(http))
+    return Claim(whose, key, operation, of_request(asked), asked=asked)
 
 
 def on_record(claim: Claim) -> contract.Decision | None:
@@ -113,6 +126,8 @@ def authenticated_user(request: Any) -> object:
 
 
 def _decided(claim: Claim, row: Row) -> contract.Decision:
+    """From here on the claim speaks of its request as the record does. Raises VersionUnknown."""
+    claim.fingerprint = claim.fingerprint_like(row.record.fingerprint)
     return contract.decide(row.record, fingerprint=claim.fingerprint, now=row.now)
 
 
@@ -130,9 +145,7 @@ def _observed(request: Any, *, http: HttpRequest, operation: str) -> Claim:
     The body is left alone: what only the comparison with a retry would refuse must not be refused.
     """
     key = f"unkeyed-{uuid4()}"
-    print_ = fingerprint.of_request(
-        method=http.method or "", path=http.path, query="", content_type="", body=key.encode()
-    )
+    print_ = of_request(replace(_asked(http, body=key.encode()), content_type=""))
     return Claim(scope(request), key, operation, print_, observed=True)
 
 
@@ -143,11 +156,11 @@ def _absent(http: HttpRequest, *, operation: str, refused: bool) -> None:
     signals.key_absent.send_robust(sender=operation, client=client, refused=refused, request=http)
 
 
-def _fingerprint(http: HttpRequest) -> str:
-    return fingerprint.of_request(
+def _asked(http: HttpRequest, *, body: bytes | list[Part]) -> Request:
+    return Request(
         method=http.method or "",
         path=http.path,
         query=http.META.get("QUERY_STRING", ""),
         content_type=http.META.get("CONTENT_TYPE", ""),
-        body=bodies.read(http),
+        body=body,
     )

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, assert_never
 
@@ -38,6 +39,8 @@ def send(
     slot: cache.Slot | None = None,
 ) -> HttpResponseBase:
     """The response for what was decided; final answers go to the cache's `slot` once they are sent."""
+    if slot is not None and claim is not None:  # the claim may speak an older version by now
+        slot = replace(slot, fingerprint=claim.fingerprint)
     if isinstance(decided, Settled | Provisional | RolledBack):
         action, response = _ended(decided, slot)
     else:

@@ -127,6 +127,10 @@ class Unavailable(Transient):
     """The database did not answer in time; nothing is known to have happened."""
 
 
+class VersionUnknown(Unavailable):
+    """The key was first used with a later release of this service, which alone can compare it."""
+
+
 class NothingHappened(Transient):
     """This cannot be done right now, and it is proven that nothing was begun.
 

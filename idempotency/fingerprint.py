@@ -6,14 +6,14 @@ count as they were written (0.1 is not 0.10), because no amount may pass through
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from idempotency import strictjson
-from idempotency.errors import BodyInvalid
+from idempotency.errors import BodyInvalid, VersionUnknown
 
-VERSION = 1
+VERSION = 1  # of new fingerprints; what is on record is compared in the version that it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,33 @@ class Part:
     content_type: str = ""
 
 
-def of_request(
-    *, method: str, path: str, query: str, content_type: str, body: bytes | Sequence[Part]
-) -> str:
-    """The request's fingerprint, 64 hex characters. Raises BodyInvalid for JSON that has no value."""
-    head = [f"ledgerline/fingerprint/v{VERSION}", method, path, query]
-    pieces = [text.encode("utf-8", "surrogatepass") for text in head]
-    return _digest([*pieces, *_body(body, content_type)]).hex()
+@dataclass(frozen=True, slots=True)
+class Request:
+    """All of a request that a fingerprint may cover. `body` is raw, or the parts of a multipart one."""
+
+    method: str
+    path: str
+    query: str
+    content_type: str
+    body: bytes | Sequence[Part]
+
+
+def of_request(request: Request, *, version: int | None = None) -> str:
+    """The request's fingerprint, at most 64 characters of ASCII.
+
+    Raises BodyInvalid for JSON that has no value, and VersionUnknown for the version of a later
+    release.
+    """
+    make = VERSIONS.get(version or VERSION)
+    if make is None:
+        raise VersionUnknown
+    return make(request)
+
+
+def version_of(fingerprint: str) -> int:
+    """The version that a fingerprint names: 1 if it is all digits, else the number before a colon."""
+    number, colon, _ = fingerprint.partition(":")
+    return int(number) if colon else 1
 
 
 def is_json(content_type: str) -> bool:
@@ -48,6 +68,18 @@ def canonical(body: bytes) -> str:
     except strictjson.Unclear as unclear:
         raise BodyInvalid(str(unclear)) from unclear
     return "".join(_written(value))
+
+
+def _first(request: Request) -> str:
+    head = ["ledgerline/fingerprint/v1", request.method, request.path, request.query]
+    pieces = [text.encode("utf-8", "surrogatepass") for text in head]
+    return _digest([*pieces, *_body(request.body, request.content_type)]).hex()
+
+
+# A later version is one function more, and then VERSION. Its text starts with "<version>:" and has
+# 64 characters in all, for it is kept in columns of that width. None may go before the last key that
+# it made: rows are kept for RETENTION, and what a project keeps by reference for ever.
+VERSIONS: dict[int, Callable[[Request], str]] = {1: _first}
 
 
 class _Number(str):

@@ -28,6 +28,8 @@ def start(claim: Claim, terms: Terms) -> LeasedClaim | Ending | Decision:
     transactions.refuse_outer(store.alias(None))
     try:
         mine = _owned(claim, terms)
+    except errors.VersionUnknown as unknown:
+        return nothing_happened(unknown)
     except Exception as error:
         if not transactions.is_outage(error):
             raise
@@ -147,7 +149,7 @@ def _stated(error: errors.Stated) -> _Played:
 
 
 def _applied(applied: errors.AlreadyApplied, claim: LeasedClaim) -> _Played:
-    if applied.fingerprint != claim.fingerprint:
+    if applied.fingerprint != claim.fingerprint_like(applied.fingerprint):
         response = responses.respond(errors.KeyReused().answer())
         return _Played(response, Exit.ROLL_BACK, why="its reference belongs to another request")
     first = responses.respond(applied.answer, replayed=True)

@@ -159,6 +159,7 @@ def owned(claim: Claim, *, token: UUID, terms: Terms) -> LeasedClaim:
         key=claim.key,
         operation=claim.operation,
         fingerprint=claim.fingerprint,
+        asked=claim.asked,
         token=token,
         terms=terms,
     )

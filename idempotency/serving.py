@@ -61,7 +61,7 @@ def begin(call: Call, guard: Guard) -> Begun | HttpResponseBase:
             return delivery.refuse(refused, call=call, operation=guard.operation)
         send = _sender(call, guard, claim)
         slot = None if claim is None else cache.slot(claim)
-        decided = slot.get(claim.fingerprint) if slot and claim else None
+        decided = slot.get(claim) if slot and claim else None
         if decided is not None:
             return send(decided)
         mine = leased.start(claim, guard.terms) if claim and guard.terms else claim

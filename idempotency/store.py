@@ -13,7 +13,7 @@ from django.db import DataError, connections
 from idempotency import conf, timeline
 from idempotency.contract import Answer
 from idempotency.errors import ClaimLost
-from idempotency.fingerprint import VERSION
+from idempotency.fingerprint import version_of
 from idempotency.key import lock_of
 from idempotency.rows import COLUMNS, Row, as_row
 
@@ -159,7 +159,7 @@ def claiming(
         **names(scope, key),
         **bounds(),
         "fingerprint": fingerprint,
-        "version": VERSION,
+        "version": version_of(fingerprint),
         "operation": operation,
         "advisory": advisory,
         "lock": lock_of(scope, key),

@@ -145,7 +145,7 @@ def _answer_again(reference: str, claim: "Claim", request: Request) -> HttpRespo
     earlier = transfers.locked(reference)
     if earlier.state != Transfer.State.PENDING:
         raise idempotency.AlreadyApplied(answers.final(earlier), earlier.request_hash)
-    if earlier.request_hash != claim.fingerprint:
+    if earlier.request_hash != claim.fingerprint_like(earlier.request_hash):
         raise idempotency.AlreadyApplied(answers.accepted(earlier), earlier.request_hash)
     return _accepted(earlier, claim, request)
 

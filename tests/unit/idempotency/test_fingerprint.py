@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from idempotency.errors import BodyInvalid
-from idempotency.fingerprint import Part, canonical, is_json, of_request
+from idempotency.errors import BodyInvalid, VersionUnknown
+from idempotency.fingerprint import Part, Request, canonical, is_json, of_request, version_of
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -19,7 +19,7 @@ VALUES = st.recursive(
 
 def of(body: Any = b"{}", **other: str) -> str:
     said = {"method": "POST", "path": "/p", "query": "", "content_type": "application/json"}
-    return of_request(**(said | other), body=body)
+    return of_request(Request(**(said | other), body=body))
 
 
 @given(VALUES)
@@ -147,3 +147,16 @@ def _reversed(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _reversed(value[name]) for name in reversed(value)}
     return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+def test_version_1_never_changes() -> None:
+    """Keys and references that it made are on record: another text for one request is a new request."""
+    request = Request(
+        "POST", "/v1/transfers", "a=1", "application/json", b'{"b": 1.0, "a": "\\u00e9"}'
+    )
+    print_ = of_request(request, version=1)
+    assert print_ == "001a219ea3046c8076a42768b5deaac71bd882c1496f7f8edff05788d2a2d88a"
+    assert version_of(print_) == 1
+    assert version_of("2:" + "f" * 62) == 2
+    with pytest.raises(VersionUnknown):
+        of_request(request, version=99)

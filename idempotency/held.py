@@ -11,11 +11,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from idempotency import contract, leases, operations, store, takeover, trail, transactions
+from idempotency import contract, leases, operations, people, store, takeover, trail, transactions
 from idempotency.claims import Claim
 from idempotency.contract import Answer, Decision, Exit
 from idempotency.endings import Settled
-from idempotency.errors import HoldOver, NobodyToAsk, NotPermitted, ReasonMissing
+from idempotency.errors import HoldOver, NobodyToAsk
 from idempotency.leased_claims import owned
 
 SETTLE = "idempotency.settle_held"
@@ -43,7 +43,7 @@ def settle(seen: Seen, *, user: Any, answer: Answer, reason: str) -> None:
 
     Raises NotPermitted, ReasonMissing, HoldOver, and ValueError for a status that is not final.
     """
-    actor, reason = _allowed(user, SETTLE), _given(reason)
+    actor, reason = people.allowed(user, SETTLE), people.given(reason)
     if contract.exit_of(answer.status, raised=False) is not Exit.SETTLE:
         raise ValueError(f"{answer.status} is not final: a retry would have to run again")
     with transaction.atomic(using=store.alias(None)):
@@ -57,7 +57,7 @@ def release(seen: Seen, *, user: Any, reason: str) -> None:
 
     Raises NotPermitted, ReasonMissing and HoldOver.
     """
-    actor, reason = _allowed(user, RELEASE), _given(reason)
+    actor, reason = people.allowed(user, RELEASE), people.given(reason)
     with transaction.atomic(using=store.alias(None)):
         if not leases.free(seen.scope, seen.key, held_at=seen.held_at):
             raise HoldOver(HoldOver.__doc__)
@@ -71,7 +71,7 @@ def ask(seen: Seen, *, user: Any) -> Settled | Decision | None:
     request may run again, Held if it is still unknown. Call it outside any transaction. Raises
     NotPermitted, HoldOver (also if somebody asked since) and NobodyToAsk.
     """
-    actor = _allowed(user, ASK)
+    actor = people.allowed(user, ASK)
     transactions.refuse_outer(store.alias(None))
     row = store.read(seen.scope, seen.key)
     if row is None or row.record.held_at != seen.held_at:
@@ -103,17 +103,3 @@ def _taken(seen: Seen, actor: str, *, lease: timedelta) -> tuple[UUID, contract.
 
 def _note(seen: Seen, actor: str, action: str, reason: str = "", **details: str) -> None:
     trail.note(actor=actor, action=action, subject=seen.subject, reason=reason, details=details)
-
-
-def _allowed(user: Any, permission: str) -> str:
-    """How the person stands in the trail. Raises NotPermitted."""
-    if not user.has_perm(permission):
-        raise NotPermitted(NotPermitted.__doc__)
-    return f"staff:{user.get_username()}"
-
-
-def _given(reason: str) -> str:
-    """Superusers give one, too: whoever asks later asks why, and not who may."""
-    if not reason.strip():
-        raise ReasonMissing(ReasonMissing.__doc__)
-    return reason.strip()

@@ -81,7 +81,7 @@ class SettleForm(SeenForm, ReasonForm):
         body: str = self.cleaned_data["body"].strip()
         try:
             if body:
-                json.loads(body, parse_constant=_refuse).__class__  # noqa: B018  parsed to see that it can be
+                json.loads(body, parse_constant=refuse_constant).__class__  # noqa: B018  parsed to see that it can be
         except (ValueError, RecursionError):
             raise ValidationError("This is not JSON.") from None
         return body
@@ -100,5 +100,6 @@ class SettleForm(SeenForm, ReasonForm):
         return Answer(status, (("Content-Type", kind),) if body else (), body)
 
 
-def _refuse(constant: str) -> None:
+def refuse_constant(constant: str) -> None:
+    """NaN and Infinity, which Python reads as JSON."""
     raise ValueError(f"{constant} is no JSON")

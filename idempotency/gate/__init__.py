@@ -17,7 +17,6 @@ from idempotency.gate.errors import (
     AlreadySettled,
     Closed,
     Held,
-    HoldChanged,
     InProgress,
     NotClaimed,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "AlreadySettled",
     "Closed",
     "Held",
-    "HoldChanged",
     "InProgress",
     "Item",
     "NotClaimed",

@@ -70,7 +70,3 @@ class Closed(Transient):
     """The log of actions cannot be read, so the action was not begun. Nothing happened."""
 
     code = "action_log_closed"
-
-
-class HoldChanged(Exception):
-    """Somebody else decided this action since you opened it. Look at it again."""

@@ -28,6 +28,7 @@ DECIDES = (
     *AGENT,
     *("resolve_fulfilled", "resolve_failed", "correct_failed"),
     *("settle_held", "release_held", "view_body"),
+    *("settle_held_action", "release_held_action"),
 )
 STAFF = {
     "agent": AGENT,

@@ -19,10 +19,11 @@ def state(row: KeyListing) -> SafeString:
     return format_html('<span class="badge {}">{}</span>', known.tone, known.word)
 
 
-@admin.display(description="reference")
+@admin.display(description="reference, and whose it is")
 def reference(row: KeyListing) -> SafeString:
-    """Our name for it at the other system."""
-    return format_html("<code>{}</code>", reference_of(row.user_id, row.key))
+    """Our name for it at the other system, above the user."""
+    name = reference_of(row.user_id, row.key)
+    return format_html("<code>{}</code><br><code>{}</code>", name, row.user_id)
 
 
 @admin.display(description="age", ordering="created_at")
@@ -36,5 +37,10 @@ def why(row: KeyListing) -> str:
     """Of a held key: what is known, and when somebody asks again."""
     if row.state != "held":
         return ""
-    due = when(row.next_check_at, now=timezone.now(), missing="with the next sweep")
-    return format_html("{}<br>next: {}", mask_text(row.hold_reason), due)
+    now = timezone.now()
+    return format_html(
+        "{}<br>held for {}<br>next: {}",
+        mask_text(row.hold_reason),
+        span(now - (row.held_at or now)),
+        when(row.next_check_at, now=now, missing="with the next sweep"),
+    )

@@ -55,7 +55,7 @@ def _asked_on(row: KeyListing, now: datetime) -> SafeString:
             told,
         )
     return format_html(
-        "The other system is asked again at {}, then ever more rarely, at least every {}. {}",
+        "The other system is asked again at {}, then ever more rarely, but at least once in {}. {}",
         when(row.next_check_at, now=now, missing="the next sweep"),
         span(conf.current().recheck_last),
         told,

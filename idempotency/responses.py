@@ -1,8 +1,9 @@
 """Answers and HTTP responses: the one way from either to the other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -10,13 +11,30 @@ from django.http.response import HttpResponseBase
 from idempotency import conf
 from idempotency.contract import OMITTED, REPLAYED, Answer
 
+_NEVER = frozenset(
+    {"set-cookie", "set-cookie2"}
+)  # a cookie is one browser's, whatever HEADERS says
 _EXPOSED = f"{REPLAYED}, {OMITTED}, Location, Retry-After"
 
 
 class AnswerResponse(HttpResponse):
-    """An answer on its way out. `after_sent` runs when the server has handed over the last byte."""
+    """An answer on its way out. `after_sent` runs when the server has handed over the last byte.
+
+    A header that the answer has several times is sent several times, in its order: Django keeps one
+    value for a name, so `headers` shows the lines joined by commas, which says the same (RFC 9110,
+    5.3), and `items()`, which servers read, has them apart. Middleware that changes the value turns
+    it into the one line that it set. Between different names no order is kept or needed.
+    """
 
     after_sent: Callable[[], None] | None = None
+    lines: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # of names in small letters
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """The header lines as they are sent, but for cookies."""
+        for name, value in self.headers.items():
+            lines = self.lines.get(name.lower(), ())
+            for line in lines if value == ", ".join(lines) else (value,):
+                yield name, line
 
     def close(self) -> None:
         """Called by the server once the client has the answer; nobody waits for this any more."""
@@ -39,7 +57,11 @@ def capture(response: HttpResponseBase) -> Captured:
 
     A file is read; another stream, or a body above MAX_RESPONSE_BYTES, goes to the first client
     whole and is stored as its status, its headers and the marker of an omitted body.
+
+    Stored are the headers that HEADERS allows, repeated ones where the response's `items()` repeats
+    them (a plain HttpResponse cannot). What middleware adds after the view is each answer's own.
     """
+    _refuse_markers(response)
     body = _content(response, conf.current().max_response_bytes)
     answer = Answer(response.status_code, _kept(response, omitted=body is None), body or b"")
     if body is None:
@@ -53,8 +75,7 @@ def respond(answer: Answer, *, replayed: bool = False) -> AnswerResponse:
     """The response for an answer: the same bytes and headers for the first client and every later one."""
     response = AnswerResponse(answer.body, status=answer.status)
     del response.headers["Content-Type"]  # Django's default; the answer has its own or none
-    for name, value in answer.headers:
-        response.headers[name] = value
+    _write(response, answer.headers)
     if replayed:
         response.headers[REPLAYED] = "true"
     return response
@@ -97,18 +118,31 @@ def _restore(response: StreamingHttpResponse, stream: Iterator[bytes]) -> None:
 
 
 def _kept(response: HttpResponseBase, *, omitted: bool) -> tuple[tuple[str, str], ...]:
-    allowed = {name.lower() for name in conf.current().headers}
+    allowed = {name.lower() for name in conf.current().headers} - _NEVER
     allowed -= {"content-encoding"} if omitted else set()  # no body, nothing encoded
-    kept = tuple(pair for pair in response.headers.items() if pair[0].lower() in allowed)
+    kept = tuple(pair for pair in response.items() if pair[0].lower() in allowed)
     return (*kept, (OMITTED, "true")) if omitted else kept
 
 
-def _add_own(first: HttpResponse, response: HttpResponseBase) -> None:
+def _add_own(first: AnswerResponse, response: HttpResponseBase) -> None:
     """Give the first client what is its own: cookies, and headers that are not stored."""
     stored = {name.lower() for name in first.headers} | {"content-length"}
-    for name, value in response.headers.items():
-        if name.lower() not in stored:
-            first.headers[name] = value
+    _write(first, [pair for pair in response.items() if pair[0].lower() not in stored])
     first.cookies = response.cookies
     # its files close with the first answer; closing it here would end the request inside the claim
     first._resource_closers.extend(response._resource_closers)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _write(response: AnswerResponse, pairs: Iterable[tuple[str, str]]) -> None:
+    lines: dict[str, tuple[str, ...]] = {}
+    for name, value in pairs:
+        lines[name.lower()] = (*lines.get(name.lower(), ()), value)
+        response.headers[name] = ", ".join(lines[name.lower()])
+    response.lines = {**response.lines, **lines}
+
+
+def _refuse_markers(response: HttpResponseBase) -> None:
+    """Only a replay says that it is one, whatever answer of somebody else a handler passed on."""
+    for name in (REPLAYED, OMITTED):
+        if name in response.headers:
+            del response.headers[name]

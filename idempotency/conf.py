@@ -47,6 +47,7 @@ class Settings:
     # Single-use tokens: an alias in CACHES that is a Redis; None: nobody can issue or spend one.
     tokens: str | None = None
     token_lifetime: timedelta = timedelta(minutes=5)  # from issuing to the first use
+    locks: str | None = None  # likewise, for locks; None: everybody goes on without
     # These bound how long a stopped process can hold a key; they apply to a claim's transaction.
     statement_timeout: timedelta = timedelta(seconds=10)
     lock_timeout: timedelta = timedelta(seconds=3)

@@ -37,3 +37,10 @@ def outages() -> tuple[type[Exception], ...]:
     from redis.exceptions import RedisError  # whoever has a Redis in CACHES has it
 
     return (RedisError, OSError)
+
+
+def lost_lock() -> type[Exception]:
+    """What a lock raises that has expired; one of the outages, so it has to be caught before them."""
+    from redis.exceptions import LockError
+
+    return LockError

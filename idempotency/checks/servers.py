@@ -1,4 +1,6 @@
-"""What only a Redis can do must name one: a token that another cache keeps could be used twice."""
+"""What only a Redis can do must name one: a token that another cache keeps could be used twice, and a
+lock in the memory of one process keeps nobody else out.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,8 +12,9 @@ from idempotency.redis_client import BACKENDS
 
 
 def check_servers(**_: object) -> Sequence[CheckMessage]:
-    """TOKENS names a Redis, or nothing."""
-    return [*_names_redis("TOKENS", conf.current().tokens)]
+    """TOKENS and LOCKS name a Redis, or nothing."""
+    named = {"TOKENS": conf.current().tokens, "LOCKS": conf.current().locks}
+    return [error for setting, alias in named.items() for error in _names_redis(setting, alias)]
 
 
 def _names_redis(setting: str, alias: str | None) -> Iterator[CheckMessage]:

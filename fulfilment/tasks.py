@@ -6,6 +6,7 @@ call. What was not done is found again by the next round.
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 from celery import current_app, shared_task
@@ -16,6 +17,7 @@ from fulfilment import rounds
 from fulfilment.conf import conf
 from fulfilment.dispatch import attempt
 from fulfilment.webhooks import applying
+from idempotency import locks
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +39,13 @@ def dispatch(fulfilment_id: int) -> None:
 @shared_task(name="fulfilment.poll", ignore_result=True, max_retries=0)
 def poll() -> None:
     """Tell workers of due rows of which they may not have heard."""
-    rounds.dispatch_round(hint)
+    _alone("fulfilment.poll", lambda: rounds.dispatch_round(hint))
 
 
 @shared_task(name="fulfilment.sweep", ignore_result=True, max_retries=0)
 def sweep() -> None:
     """Take back what dead workers held."""
-    rounds.sweep_round()
+    _alone("fulfilment.sweep", rounds.sweep_round)
 
 
 @shared_task(name="fulfilment.look_up", ignore_result=True, max_retries=0)
@@ -61,7 +63,7 @@ def apply_event(event_id: int) -> None:
 @shared_task(name="fulfilment.apply_due", ignore_result=True, max_retries=0)
 def apply_due() -> None:
     """Apply the events of which no worker heard, and those that wait."""
-    rounds.apply_round()
+    _alone("fulfilment.apply_due", rounds.apply_round)
 
 
 def hint(fulfilment_id: int) -> None:
@@ -72,6 +74,18 @@ def hint(fulfilment_id: int) -> None:
 def hint_event(event_id: int) -> None:
     """Publish `apply_event` for an event; the poller finds it if nobody hears."""
     _publish(apply_event, event_id)
+
+
+def _alone(name: str, work: Callable[[], object]) -> None:
+    """One round of a kind at a time: a second beat, or a tick during a long round, finds it at work.
+
+    It saves work and decides nothing, so a lock that expires or a Redis that is gone changes
+    nothing. No longer than the distance of two ticks: a dead worker costs one tick at most. (The
+    look-ups have a lock of the database's: that one keeps a budget.)
+    """
+    with locks.held(name, ttl=conf().poll_interval) as lock:
+        if not lock.busy:
+            work()
 
 
 def _publish(task: Any, subject: int) -> None:

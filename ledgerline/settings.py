@@ -136,6 +136,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 IDEMPOTENCY = {
     "CACHE": "default",
     "TOKENS": "default",
+    "LOCKS": "default",
     # set again in each claim's transaction, so that they hold whatever the connection says
     "STATEMENT_TIMEOUT": STATEMENT_TIMEOUT,
     "LOCK_TIMEOUT": LOCK_TIMEOUT,

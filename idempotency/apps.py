@@ -13,6 +13,7 @@ class IdempotencyConfig(AppConfig):
     def ready(self) -> None:
         """Called once by Django when every app is loaded."""
         from idempotency.checks import (
+            check_awaited,
             check_client,
             check_gates,
             check_observing,
@@ -22,6 +23,7 @@ class IdempotencyConfig(AppConfig):
         )
 
         checks.register(check_settings)
+        checks.register(check_awaited)
         checks.register(check_client)
         checks.register(check_servers)
         checks.register(check_gates)

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fulfilment.errors import UnknownKind
-from fulfilment.models import Evidence, Fulfilment
 
-Handler: TypeAlias = Callable[[Fulfilment, Evidence], None]
+if TYPE_CHECKING:  # a project names these handlers in its apps.py, before there are any models
+    from fulfilment.models import Evidence, Fulfilment
+
+Handler: TypeAlias = "Callable[[Fulfilment, Evidence], None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,9 +27,9 @@ class Corrections:
     A fact is never refused: what does not fit where it belongs goes where it can be found again.
     """
 
-    twin: Callable[[Fulfilment], str]  # a later payment for the same thing that lives, in words
-    on_corrected: Callable[[Fulfilment, Evidence], Corrected]
-    on_paid_twice: Callable[[Fulfilment, Evidence], str]  # there is a twin; returns a note
+    twin: "Callable[[Fulfilment], str]"  # a later payment for the same thing that lives, in words
+    on_corrected: "Callable[[Fulfilment, Evidence], Corrected]"
+    on_paid_twice: "Callable[[Fulfilment, Evidence], str]"  # there is a twin; returns a note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,7 @@ class Handlers:
     on_fulfilled: Handler
     on_failed: Handler
     on_reversed: Handler
-    on_cancelled: Callable[[Fulfilment], None] | None = None  # nothing was sent: no evidence
+    on_cancelled: "Callable[[Fulfilment], None] | None" = None  # nothing was sent: no evidence
     corrections: Corrections | None = None  # without them late truth stays a case
 
 

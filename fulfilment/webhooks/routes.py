@@ -1,11 +1,12 @@
 """Which types of event start something, and what: a white list that the project fills."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fulfilment.models import Fulfilment
-from fulfilment.starts import start
 from fulfilment.webhooks.event import Event
+
+if TYPE_CHECKING:  # a project names its routes in its apps.py, before there are any models
+    from fulfilment.models import Fulfilment
 
 # What `fulfilment.start` needs, or None: what the event pays for is not known here yet.
 Starter: TypeAlias = Callable[[Event], Mapping[str, Any] | None]
@@ -29,11 +30,13 @@ def is_routed(event: Event) -> bool:
     return event.trigger is not None and event.type in _routes
 
 
-def started(event: Event) -> Fulfilment | None:
+def started(event: Event) -> "Fulfilment | None":
     """Start what the event pays for, in the caller's transaction; None: not known yet.
 
     Another event of the payment, or the same one again, gets the row that exists.
     """
+    from fulfilment.starts import start
+
     given = _routes[event.type](event)
     if given is None:
         return None

@@ -1,12 +1,13 @@
 """Somebody else's project: three files of theirs, copied to where nothing of ours is."""
 
+import base64
 import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,6 +15,8 @@ import httpx2
 import pytest
 
 from tests.adoption.wheel import Environment, clean, run
+
+BANK_SECRET = "whsec_" + base64.b64encode(b"b" * 32).decode()
 
 # The service is in the wheel, too. Nothing that an adopter runs may need it.
 MANAGE = """
@@ -36,26 +39,22 @@ class Project:
     folder: Path
     environment: Environment
     database: str  # its URL
-    variables: dict[str, str] = field(default_factory=dict)
 
     @property
-    def variables_all(self) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
         url = urlsplit(self.database)
         given = {"NAME": url.path[1:], "USER": unquote(url.username or "")}
         given |= {"PASSWORD": unquote(url.password or ""), "HOST": url.hostname or ""}
         database = {
             f"DB_{name}": value for name, value in (given | {"PORT": str(url.port)}).items()
         }
-        return (
-            database
-            | {"PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error::DeprecationWarning:shop"}
-            | self.variables
-        )
+        bank = {"BANK_BOOKS": str(self.folder / "bank.books"), "BANK_SECRET": BANK_SECRET}
+        return database | bank | {"PYTHONUNBUFFERED": "1"}
 
     def manage(self, *arguments: str) -> str:
         """What `manage.py …` says; fails with it."""
         command = [str(self.environment.python), "manage.py", *arguments]
-        return run(command, cwd=self.folder, env=self.variables_all)
+        return run(command, cwd=self.folder, env=self.variables)
 
     def add_users(self, *names: str, staff: str) -> None:
         """Users whose password is `pw`; `staff` may do everything that Django knows."""
@@ -81,7 +80,7 @@ class Project:
             process = subprocess.Popen(
                 command,
                 cwd=self.folder,
-                env=clean() | self.variables_all,
+                env=clean() | self.variables,
                 stdout=output,
                 stderr=output,
             )
@@ -92,13 +91,11 @@ class Project:
             process.wait(timeout=30)
 
 
-def settle(
-    name: str, *, folder: Path, environment: Environment, database: str, **variables: str
-) -> Project:
+def settle(name: str, *, folder: Path, environment: Environment, database: str) -> Project:
     """Copy the project of that name, and do what its owner would do once: migrations, tables."""
     shutil.copytree(Path(__file__).parent / "projects" / name, folder / "shop")
     (folder / "manage.py").write_text(MANAGE)
-    project = Project(folder, environment, database, variables)
+    project = Project(folder, environment, database)
     project.manage("makemigrations", "shop")
     project.manage("migrate")
     return project

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from idempotency.claims import Claim
+    from idempotency.claims import Claim, claim_of
     from idempotency.completion import answer_of, complete, correct
     from idempotency.contract import Answer, Progress, Record
     from idempotency.decorators import idempotent
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from idempotency.gate.decorators import gated
     from idempotency.key import reference_of
-    from idempotency.leased_claims import LeasedClaim
+    from idempotency.leased_claims import LeasedClaim, leased_claim_of
     from idempotency.problems import ProblemKind, problem
     from idempotency.recovery import Done, NotDone, Recovery, Unknown
 
@@ -45,10 +45,12 @@ __all__ = [
     "Transient",
     "Unknown",
     "answer_of",
+    "claim_of",
     "complete",
     "correct",
     "gated",
     "idempotent",
+    "leased_claim_of",
     "problem",
     "reference_of",
 ]
@@ -72,10 +74,12 @@ _HOMES = {
     "Transient": "errors",
     "Unknown": "recovery",
     "answer_of": "completion",
+    "claim_of": "claims",
     "complete": "completion",
     "correct": "completion",
     "gated": "gate.decorators",
     "idempotent": "decorators",
+    "leased_claim_of": "leased_claims",
     "problem": "problems",
     "reference_of": "key",
 }

@@ -72,6 +72,17 @@ class Claim:
         return response
 
 
+def claim_of(request: object) -> Claim:
+    """`request.idempotency` with its type, for code that is checked.
+
+    Raises LookupError outside a guarded handler, and where an optional key is absent.
+    """
+    match getattr(request, "idempotency", None):
+        case Claim() as claim:
+            return claim
+    raise LookupError("This request has no claim: its handler is not guarded, or has no key.")
+
+
 def read(request: Any, *, http: HttpRequest, operation: str, required: bool) -> Claim | None:
     """The claim that a request makes; None if it has no key and needs none.
 

@@ -152,6 +152,17 @@ class _Last(HttpResponse):
         self.make = write
 
 
+def leased_claim_of(request: object) -> LeasedClaim:
+    """`request.idempotency` of a leased handler with its type, for code that is checked.
+
+    Raises LookupError outside a handler that is guarded in leased mode.
+    """
+    match getattr(request, "idempotency", None):
+        case LeasedClaim() as claim:
+            return claim
+    raise LookupError("This request has no lease: its handler is not guarded in leased mode.")
+
+
 def owned(claim: Claim, *, token: UUID, terms: Terms) -> LeasedClaim:
     """The claim with the lease that was won for it."""
     return LeasedClaim(

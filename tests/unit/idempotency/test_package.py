@@ -6,7 +6,14 @@ import sys
 import pytest
 
 import idempotency
-from idempotency import ProblemKind, Refusal, idempotent, problem
+from idempotency import (
+    ProblemKind,
+    Refusal,
+    claim_of,
+    idempotent,
+    leased_claim_of,
+    problem,
+)
 from idempotency.errors import Transient
 from idempotency.problems import register, registered
 
@@ -30,6 +37,13 @@ def test_every_public_name_is_there() -> None:
         assert getattr(idempotency, name)
     with pytest.raises(AttributeError, match="nothing"):
         idempotency.nothing  # noqa: B018
+
+
+def test_only_a_guarded_request_has_a_claim() -> None:
+    with pytest.raises(LookupError, match="not guarded"):
+        claim_of(object())
+    with pytest.raises(LookupError, match="not guarded in leased mode"):
+        leased_claim_of(object())
 
 
 def test_what_cannot_be_guarded_is_refused_at_import() -> None:

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
 
-from idempotency import idempotent
+from idempotency import claim_of, idempotent
 from shop.models import Invoice, Person
 
 
@@ -24,7 +24,7 @@ def invoice(request: HttpRequest) -> HttpResponse:
     asked = json.loads(request.body)
     made = Invoice.objects.create(
         tenant=request.headers["X-Tenant"],
-        number=request.idempotency.reference[:12],
+        number=claim_of(request).reference[:12],
         owner=Person.objects.get(username=request.headers["X-Person"]),
         amount=asked["amount"],
     )

@@ -13,10 +13,17 @@ class IdempotencyConfig(AppConfig):
     def ready(self) -> None:
         """Called once by Django when every app is loaded."""
         from idempotency.checks import (
+            check_aliases,
             check_awaited,
+            check_cache_policy,
+            check_caches,
             check_client,
             check_gates,
+            check_isolation,
+            check_limits,
             check_observing,
+            check_placement,
+            check_principals,
             check_servers,
             check_settings,
             check_slots,
@@ -24,6 +31,13 @@ class IdempotencyConfig(AppConfig):
 
         checks.register(check_settings)
         checks.register(check_awaited)
+        checks.register(check_limits)
+        checks.register(check_aliases)
+        checks.register(check_isolation, checks.Tags.database)
+        checks.register(check_placement)
+        checks.register(check_principals)
+        checks.register(check_caches, checks.Tags.caches)
+        checks.register(check_cache_policy, deploy=True)
         checks.register(check_client)
         checks.register(check_servers)
         checks.register(check_gates)

@@ -9,6 +9,7 @@ from django.core.checks import Warning as CheckWarning
 from django.utils.module_loading import import_string
 
 from idempotency import conf, operations
+from idempotency.checks import limits
 
 
 def check_settings(**_: object) -> Sequence[CheckMessage]:
@@ -98,6 +99,8 @@ def _database() -> Iterator[CheckMessage]:
 
 
 def _leases() -> Iterator[CheckMessage]:
+    if any(limits.wrong_kinds()):  # no length of time: there is nothing to compare
+        return
     for operation, terms in operations.registered().items():
         if terms.lease <= terms.call:
             yield Error(

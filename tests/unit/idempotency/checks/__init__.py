@@ -1,0 +1,1 @@
+"""Every system check: seen to speak up, and to keep quiet."""

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from ledgerline.bank.models import Account, Entry, Hold, Payment, Posting, Transfer, User
 from ledgerline.bank.money import masked, written
+from ledgerline.bank.staff import Freezable
 
 if TYPE_CHECKING:  # generic to the type checker only
     Page = admin.ModelAdmin[Any]
@@ -30,7 +31,7 @@ class ReadOnly:
 
 
 @admin.register(User)
-class Users(ReadOnly, Page):
+class Users(ReadOnly, Freezable):
     """Customers and staff. Passwords are changed by their owners, at /admin/password_change/."""
 
     list_display = ["username", "is_staff", "is_active", "frozen_at", "date_joined"]
@@ -47,13 +48,15 @@ class Users(ReadOnly, Page):
         "is_superuser",
         "groups",
         "frozen_at",
+        "freezes",
         "date_joined",
         "last_login",
     ]
+    readonly_fields = ["freezes"]
 
 
 @admin.register(Account)
-class Accounts(ReadOnly, Page):
+class Accounts(ReadOnly, Freezable):
     """Lists are masked; the full number stands on the account's own page only."""
 
     list_display = [
@@ -79,9 +82,10 @@ class Accounts(ReadOnly, Page):
         "held_now",
         "available_now",
         "frozen_at",
+        "freezes",
         "opened_at",
     ]
-    readonly_fields = ["balance_now", "held_now", "available_now"]
+    readonly_fields = ["balance_now", "held_now", "available_now", "freezes"]
 
     @admin.display(description="number", ordering="number")
     def masked_number(self, account: Account) -> str:

@@ -5,7 +5,7 @@ All are stored and replayed under their key: the same request gets the same no, 
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import fulfilment
 import idempotency
@@ -164,6 +164,23 @@ class UnknownAccounts(Exception):
     def __init__(self, places: Sequence[int]) -> None:
         super().__init__(self.__doc__)
         self.places = places
+
+
+class FreezeRefused(Exception):
+    """This cannot be frozen or released so; the sentence says why."""
+
+
+class FreezeOvertaken(Exception):
+    """Somebody changed it since you looked; `change` says who. Look at it again and decide again."""
+
+    def __init__(self, change: Any) -> None:
+        verb = "froze" if change.frozen else "released"
+        who = change.actor.removeprefix("staff:")
+        super().__init__(
+            f"{who} {verb} it at {change.changed_at:%H:%M:%S} UTC: {change.reason}. "
+            "Look at it again and decide again."
+        )
+        self.change = change
 
 
 class BooksRefused(Exception):

@@ -10,11 +10,22 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from ledgerline.bank.freeze_model import FreezeChange
 from ledgerline.bank.money import masked
 from ledgerline.bank.payment_model import Payment
 from ledgerline.bank.usage_model import UsageEvent
 
-__all__ = ["Account", "Entry", "Hold", "Payment", "Posting", "Transfer", "UsageEvent", "User"]
+__all__ = [
+    "Account",
+    "Entry",
+    "FreezeChange",
+    "Hold",
+    "Payment",
+    "Posting",
+    "Transfer",
+    "UsageEvent",
+    "User",
+]
 
 _TEN_DIGITS = r"^[0-9]{10}$"
 

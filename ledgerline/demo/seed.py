@@ -29,6 +29,7 @@ DECIDES = (
     *("resolve_fulfilled", "resolve_failed", "correct_failed"),
     *("settle_held", "release_held", "view_body"),
     *("settle_held_action", "release_held_action"),
+    *("freeze", "release_frozen"),
 )
 STAFF = {
     "agent": AGENT,

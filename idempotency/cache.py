@@ -13,7 +13,7 @@ from uuid import UUID
 from django.core.cache import caches
 from django.db import DatabaseError, InterfaceError
 
-from idempotency import conf, timeline
+from idempotency import conf, signals, timeline
 from idempotency.breaker import Breaker
 from idempotency.claims import Claim
 from idempotency.contract import Answer, Replay, Reused
@@ -36,10 +36,14 @@ class Slot:
 
     def get(self, claim: Claim) -> Replay | Reused | None:
         """What the cache knows about the key; None if it knows nothing or cannot be asked."""
-        found = ask(conf.current().cache, lambda cache: cache.get(self.name))
-        entry = _unpacked(found) if isinstance(found, str) else None
-        if entry is None or entry[0] != self.key:
+        asked = ask(conf.current().cache, lambda cache: (cache.get(self.name),))
+        if asked is None:
             return None
+        entry = _unpacked(asked[0]) if isinstance(asked[0], str) else None
+        if entry is None or entry[0] != self.key:
+            _tell("miss")
+            return None
+        _tell("hit")
         try:
             return Replay(entry[2]) if entry[1] == claim.fingerprint_like(entry[1]) else Reused()
         except VersionUnknown:  # the database says so as well, and how to go on
@@ -64,6 +68,9 @@ def slot(claim: Claim) -> Slot | None:
     None, too, for a key that was made for a request without one: nobody will ask for it again. And
     while this process does not know the timeline: then the first look at the key asks for it.
     """
+    alias = conf.current().cache
+    if alias is not None and breaker(alias).rests:
+        _tell("skipped", alias)
     return _slot(claim, timeline.known())
 
 
@@ -107,19 +114,24 @@ def ask(alias: str | None, question: Callable[[Any], T]) -> T | None:
     then one caller tries it for all. An entry that the serializer cannot read is no error: it is a
     miss, and is soon written over.
     """
-    turn = None if alias is None else breaker(alias).let_in()
-    if alias is None or turn is None:
+    if alias is None:
+        return None
+    turn = breaker(alias).let_in()
+    if turn is None:
+        _tell("skipped", alias)
         return None
     try:
         answer = question(_outspoken(caches[alias]))
     except (ValueError, UnpicklingError):
         log.warning("cache entry not readable", extra={"action": "cache_unreadable"})
+        _tell("unreadable", alias)
         answer = None
     except Exception:
         breaker(alias).failed(turn, rest=conf.current().breaker.total_seconds())
         log.warning(
             "cache left alone", extra={"action": "cache_skipped", "cache": alias}, exc_info=True
         )
+        _tell("error", alias)
         return None
     breaker(alias).worked(turn)
     return answer
@@ -128,6 +140,10 @@ def ask(alias: str | None, question: Callable[[Any], T]) -> T | None:
 def breaker(alias: str) -> Breaker:
     """This process's one for the cache of that alias."""
     return _breakers.setdefault(alias, Breaker(time.monotonic))
+
+
+def _tell(outcome: str, alias: str | None = None) -> None:
+    signals.cache_asked.send_robust(sender=alias or conf.current().cache, outcome=outcome)
 
 
 def _outspoken(cache: Any) -> Any:

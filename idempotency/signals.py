@@ -1,6 +1,6 @@
 """What happened to guarded requests, for whoever counts: metrics, tracing, an adopter's own receiver.
 
-Both are sent once per request and outside any transaction of the contract. A receiver that raises
+The first two are sent once per request, and all of them outside any transaction of the contract. A receiver that raises
 is logged by Django and breaks no answer.
 """
 
@@ -21,3 +21,7 @@ request_ended = Signal()
 # A request came without a key. `sender` is the operation's name, `client` a short label of who sent
 # it (setting CLIENT), `refused` whether it was turned away for that, `request` Django's own request.
 key_absent = Signal()
+
+# The cache of answers was asked, or should have been. `sender` is its alias, `outcome` one word:
+# hit, miss, unreadable (an entry that is none), skipped (left alone after an error), error.
+cache_asked = Signal()

@@ -10,6 +10,8 @@ class LedgerlineConfig(AppConfig):
     def ready(self) -> None:
         from django.contrib import admin
 
+        from idempotency import metrics
         from ledgerline import checks, problems  # noqa: F401  # both register themselves
 
+        metrics.connect()
         admin.site.site_url = None  # there is no other site for staff to view

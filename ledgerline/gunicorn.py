@@ -3,8 +3,12 @@
 What the Idempotency-Key contract needs of a server stands here, so that nobody forgets it.
 """
 
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from gunicorn.glogging import Logger
@@ -26,6 +30,8 @@ control_socket_disable = True  # several servers of one account would share its 
 accesslog = "-"
 errorlog = "-"
 
+_counters: str | None = None  # a folder that was made for this start
+
 
 def on_starting(server: Any) -> None:
     """Refuse bad settings once, in a process of its own, before there is any worker.
@@ -36,6 +42,37 @@ def on_starting(server: Any) -> None:
     tried = subprocess.run([sys.executable, "-c", "import ledgerline.wsgi"], check=False)
     if tried.returncode:
         sys.exit(tried.returncode)
+    _share_counters()
+
+
+def _share_counters() -> None:
+    """Give the workers a folder in which whoever is scraped finds the counters of all of them.
+
+    PROMETHEUS_MULTIPROC_DIR names one that is kept; else it is made, and removed at the end. Figures
+    of an earlier start are none of this one's: a process id comes back.
+    """
+    global _counters
+    given = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    if not given:
+        _counters = tempfile.mkdtemp(prefix="ledgerline-metrics-")
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counters
+        return
+    Path(given).mkdir(parents=True, exist_ok=True)
+    for old in Path(given).glob("*.db"):
+        old.unlink()
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """A worker has died: what it counted stays counted, what it had open does not."""
+    from prometheus_client import multiprocess  # not before the folder is known
+
+    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+
+def on_exit(server: Any) -> None:
+    """Remove what was made for this start."""
+    if _counters is not None:
+        shutil.rmtree(_counters, ignore_errors=True)
 
 
 def pre_request(worker: Any, request: Any) -> None:

@@ -153,6 +153,8 @@ IDEMPOTENCY = {
     "RETENTION_BATCH": env.integer("IDEMPOTENCY_RETENTION_BATCH", 1000),
 }
 
+METRICS_TOKEN = env.text("METRICS_TOKEN")  # without it there is no /metrics
+
 POLL_INTERVAL = env.seconds("FULFILMENT_POLL_INTERVAL", 5)
 # Keeping the house must not wait behind payments that wait for a slow provider: its own queue, and
 # its own worker. Two processes, one of which a round of look-ups may occupy.

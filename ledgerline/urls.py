@@ -5,13 +5,14 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
 
-from ledgerline import health
+from ledgerline import health, metrics
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
     path("healthz", health.alive),
     path("readyz", health.ready),
+    path("metrics", metrics.metrics),
     path("problems/", include("idempotency.urls")),
     path("v1/", include("ledgerline.bank.api.urls")),
     path("v1/", include("fulfilment.urls")),

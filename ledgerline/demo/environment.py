@@ -26,7 +26,13 @@ SHORT_TIMES = {
     "TOKEN_LIFETIME": str(7 * 24 * 60 * 60),
 }
 # Would change what our own command lines say.
-MEDDLING = ("GUNICORN_CMD_ARGS", "WEB_CONCURRENCY", "PYTHONSTARTUP", "CELERY_CONFIG_MODULE")
+MEDDLING = (
+    "GUNICORN_CMD_ARGS",
+    "WEB_CONCURRENCY",
+    "PYTHONSTARTUP",
+    "CELERY_CONFIG_MODULE",
+    "PROMETHEUS_MULTIPROC_DIR",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ class Secrets:
     secret_key: str = field(default_factory=lambda: secrets.token_urlsafe(48))
     sandbox_secret: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     webhook_secret: str = field(default_factory=lambda: "whsec_" + secrets.token_hex(24))
+    metrics_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
 
 def secrets_of(folder: Path) -> Secrets:
@@ -63,6 +70,7 @@ def for_processes(urls: Mapping[str, str], keys: Secrets, *, sandbox_url: str) -
             "SANDBOX_URL": sandbox_url,
             "SANDBOX_SECRET": keys.sandbox_secret,
             "SANDBOX_WEBHOOK_SECRET": keys.webhook_secret,
+            "METRICS_TOKEN": keys.metrics_token,
             "NO_PROXY": "127.0.0.1,localhost",
             "PYTHONUNBUFFERED": "1",  # a log that is read while it is written
         }

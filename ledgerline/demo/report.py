@@ -51,6 +51,7 @@ Ledgerline runs at {facts.base_url}
   Admin     {facts.base_url}/admin/
 {staff}
   Provider  {facts.sandbox_url}/books (its own books: what was really paid)
+  Metrics   {facts.base_url}/metrics (with the bearer `metrics_token` of demo.json)
   Logs      {folder}/*.log        Facts for programs: {folder}/demo.json
 
 1. Pay an account of this bank: 201, once.
@@ -77,6 +78,7 @@ def _members(facts: Facts, pids: Mapping[str, list[int]]) -> dict[str, Any]:
         "staff": facts.staff,
         "pids": pids,
         "webhook_secret": facts.keys.webhook_secret,
+        "metrics_token": facts.keys.metrics_token,
     }
 
 

@@ -136,6 +136,22 @@ DELETE FROM idempotency_keys AS mine USING dead
  WHERE mine.user_id = dead.user_id AND mine.key = dead.key
 """
 
+# A call came to no end, and no process with this code can ask about it: it is held, where staff see
+# it and a process that knows better asks at the next check. The new token stops a late finisher.
+HOLD_ORPHANS = """
+UPDATE idempotency_keys
+   SET claim_token = gen_random_uuid(), locked_until = NULL, held_at = clock_timestamp(),
+       hold_reason = 'no view named ' || left(operation, 200) || ' is installed',
+       next_check_at = clock_timestamp() + %(first)s
+ WHERE (user_id, key) IN (
+       SELECT user_id, key FROM idempotency_keys
+        WHERE status = 'in_progress' AND locked_until <= clock_timestamp()
+          AND sent_at IS NOT NULL AND operation <> ALL(%(known)s)
+        LIMIT %(batch)s
+          FOR NO KEY UPDATE SKIP LOCKED)
+   AND status = 'in_progress' AND locked_until <= clock_timestamp()
+"""
+
 # Rows that no process with this code can ask about.
 ORPHANS = f"""
 SELECT operation, count(*) FROM idempotency_keys
@@ -216,6 +232,19 @@ def forget_abandoned(*, batch: int) -> int:
     """Forget up to `batch` keys whose owners died before they sent anything; how many."""
     with connections[store.alias(None)].cursor() as cursor:
         cursor.execute(ABANDONED, {"batch": batch})
+        return int(cursor.rowcount)
+
+
+def hold_orphans(known: list[str]) -> int:
+    """Hold what came to no end and belongs to no operation of this process; how many."""
+    limits = conf.current()
+    values: dict[str, Any] = {
+        "known": known,
+        "first": limits.recheck_first,
+        "batch": limits.batch,
+    }
+    with connections[store.alias(None)].cursor() as cursor:
+        cursor.execute(HOLD_ORPHANS, values)
         return int(cursor.rowcount)
 
 

@@ -66,7 +66,8 @@ def _claim(record: Record) -> Claim:
 
 
 def _report_orphans(known: list[str]) -> None:
-    """A view that was renamed or removed took its `recover` with it: somebody must hear of it."""
+    """A view that was renamed or removed took its `recover` with it: a person must hear and decide."""
+    leases.hold_orphans(known)
     for operation, count in leases.orphans(known).items():
         log.error(
             "nobody can ask about %s keys of %s",

@@ -35,6 +35,20 @@ def test_what_sent_nothing_is_freed_without_its_clients_retry(
     assert send(ada, key, {"amount": 2}).status_code == 201, "a freed key refuses a request"
 
 
+@pytest.mark.parametrize("seconds", [-1, 0, 1])
+def test_a_lease_of_any_length_is_over_after_it_and_one_sweep(
+    ada: Phone, stage_: Stage, key: str, settings: Any, seconds: int
+) -> None:
+    """A lease of nothing is over at once, and not never (C016)."""
+    settings.IDEMPOTENCY = {"LEASE": timedelta(seconds=seconds)}
+    leave(ada, stage_, key)
+    if seconds > 0:
+        assert sweeps.release_abandoned() == 0, "a key was freed while its request had its lease"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(greatest(%s, 0))", [seconds])
+    assert (sweeps.release_abandoned(), rows()) == (1, [])
+
+
 @pytest.mark.parametrize("state", ["marked", "held", "found not to have happened"])
 def test_what_the_other_system_may_have_heard_of_is_not_freed(
     ada: Phone, stage_: Stage, key: str, state: str

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 
-from idempotency import Unknown, operations, sweeps
+from idempotency import NotDone, Unknown, operations, sweeps
 from idempotency.checks import options as checks
 from tests.concurrency.fulfilments import at_once
 from tests.integration.idempotency import desk
@@ -135,6 +135,49 @@ def test_keys_of_a_view_that_is_gone_are_named_and_left(
     assert "gone.view" in caplog.text, "keys that nobody can ask about are passed over in silence"
 
 
+def test_a_call_of_a_view_that_is_gone_is_held_and_listed(
+    ada: Phone, stage_: Stage, key: str
+) -> None:
+    died(ada, stage_, key, marked=True)
+    before = desk.standing()["claim_token"]
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE idempotency_keys SET operation = 'gone.view'")
+    assert sweeps.recover_due() == 0
+    assert desk.standing()["held"] is False, "a lease that is not over was swept"
+    desk.run_out()
+    assert sweeps.recover_due() == 0
+    now = desk.standing()
+    assert now["held"], "it is in progress for ever, and nobody sees it"
+    assert (now["hold_reason"], now["waits"]) == ("no view named gone.view is installed", True)
+    assert now["claim_token"] != before, "a late finisher could settle what staff decide about"
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE idempotency_keys SET operation = 'stage.leased'")
+    desk.run_out()
+    stage_.recover = desk.asks
+    assert sweeps.recover_due() == 1, "the view is back, and its key is not asked about"
+
+
+def test_after_one_sweep_no_key_is_in_progress_unless_somebody_can_see_why(
+    ada: Phone, stage_: Stage
+) -> None:
+    """G4: whatever a request died of, and whether or not its client comes back."""
+    for number, marked in enumerate((False, True, True)):
+        died_key = f"g4-{number}"
+        stage_.act = desk.orders_then(Died()) if marked else _dies
+        with pytest.raises(Died):
+            send(ada, died_key)
+    desk.run_out()
+    stage_.recover = lambda record: NotDone() if record.key == "g4-1" else Unknown("closed")
+    call_command("sweep_idempotency", stdout=StringIO(), skip_checks=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT key, state FROM idempotency_key_list")
+        assert dict(cursor.fetchall()) == {"g4-1": "waiting", "g4-2": "held"}
+
+
+def _dies(request: Any) -> Any:
+    raise Died
+
+
 def test_a_batch_is_bounded(ada: Phone, stage_: Stage, settings: Any) -> None:
     settings.IDEMPOTENCY = {"BATCH": 2}
     for n in range(3):
@@ -161,7 +204,7 @@ def test_a_sweep_inside_a_transaction_is_refused(stage_: Stage) -> None:
 
 def test_a_lease_that_a_call_may_outlast_is_refused_at_start(settings: Any) -> None:
     assert not list(checks._leases())
-    for lease in (0, 15):
+    for lease in (-1, 0, 15):
         settings.IDEMPOTENCY = {"LEASE": timedelta(seconds=lease)}
         found = list(checks._leases())
         assert {error.id for error in found} == {"idempotency.E007"}

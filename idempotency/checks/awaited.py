@@ -7,27 +7,28 @@ from asgiref.sync import iscoroutinefunction
 from django.core.checks import CheckMessage, Error
 from django.db import connections
 
-from idempotency import guarded
-from idempotency.decorators import guard_of
+from idempotency import routes
+from idempotency.routes import Guarded
 
 
 def check_awaited(**_: object) -> Sequence[CheckMessage]:
     """Every guarded async handler stands where it is awaited, and outside ATOMIC_REQUESTS."""
-    return [error for callback in guarded.callbacks() for error in _mistakes(callback)]
+    awaited = [each for each in routes.guarded() if iscoroutinefunction(each.outermost)]
+    views = {each.route: each for each in awaited}  # one message for all methods of a view
+    return [error for each in views.values() for error in _mistakes(each)]
 
 
-def _mistakes(callback: Any) -> Iterator[CheckMessage]:
-    guards = [guard_of(h) for h in guarded.handlers(callback) if iscoroutinefunction(h)]
-    operations = ", ".join(guard.operation for guard in guards if guard)
-    if operations and hasattr(guarded.class_of(callback), "initialize_request"):
+def _mistakes(guarded: Guarded) -> Iterator[CheckMessage]:
+    operation = guarded.guard.operation
+    if hasattr(guarded.view, "initialize_request"):
         yield Error(
-            f"REST framework awaits no handler, and {operations} is async.",
+            f"REST framework awaits no handler, and {operation} is async.",
             hint="Write it with `def`, or as a method of Django's View.",
             id="idempotency.E008",
         )
-    elif operations and (inside := _atomic(callback)):
+    elif inside := _atomic(guarded.callback):
         yield Error(
-            f"ATOMIC_REQUESTS is on for {inside!r}, and {operations} is async: Django answers each "
+            f"ATOMIC_REQUESTS is on for {inside!r}, and {operation} is async: Django answers each "
             "request to it with a RuntimeError.",
             hint="Put @method_decorator(transaction.non_atomic_requests(using=...), name='dispatch') "
             "on the class, once for each such database; the guard needs no transaction around it.",

@@ -4,7 +4,12 @@ from io import BytesIO
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
+from django.core.exceptions import (
+    ImproperlyConfigured,
+    RequestDataTooBig,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.core.files.uploadhandler import load_handler
 from django.http import HttpRequest, RawPostDataException, UnreadablePostError
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
@@ -15,12 +20,28 @@ from idempotency.fingerprint import Part
 
 _CUT = "The body did not arrive whole."
 
+_PARSED = (
+    "Something parsed the body before the guard could compare it: a middleware, a permission or a "
+    "throttle that reads request.data. Let it read the raw body first (request.body, inside REST "
+    "framework request._request.body), which keeps it for everybody."
+)
+
+# What Django's parser raises for bytes that are no form, for too much of them, and for a charset
+# that is none of text.
+_NOT_APART = (
+    MultiPartParserError,
+    TooManyFilesSent,
+    TooManyFieldsSent,
+    UnicodeError,
+    LookupError,
+)
+
 
 def read(request: HttpRequest) -> bytes | list[Part]:
     """The raw body, or the parts of a multipart one; whatever parses later finds it untouched.
 
-    Raises BodyTooLarge above MAX_REQUEST_BYTES, and BodyInvalid for a body that was cut off on its
-    way or for a broken multipart body.
+    Raises BodyTooLarge above MAX_REQUEST_BYTES, BodyInvalid for a body that was cut off on its way or
+    for a broken multipart body, and ImproperlyConfigured for one that was parsed already.
     """
     limit = conf.current().max_request_bytes
     _bound(_length(request), limit)
@@ -28,7 +49,7 @@ def read(request: HttpRequest) -> bytes | list[Part]:
     multipart = (request.content_type or "").startswith("multipart/")
     try:
         return _parts(request, limit) if multipart else _whole(request, limit)
-    except (MultiPartParserError, TooManyFilesSent) as error:
+    except _NOT_APART as error:
         raise BodyInvalid("The multipart body cannot be taken apart.") from error
     except RequestDataTooBig as error:
         raise BodyTooLarge from error
@@ -43,7 +64,7 @@ def _length(request: HttpRequest) -> int:
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
     except ValueError:
-        return 0
+        raise BodyInvalid("The length of the body is not a number.") from None
 
 
 def _take_chunks(request: Any, limit: int) -> None:
@@ -67,6 +88,10 @@ def _whole(request: HttpRequest, limit: int) -> bytes:
         body = request.body
     except UnreadablePostError as error:
         raise BodyInvalid(_CUT) from error
+    except RawPostDataException as error:
+        if request.content_type == "multipart/form-data":
+            raise  # _parts() has it
+        raise ImproperlyConfigured(_PARSED) from error
     if len(body) < _length(request):  # the client has closed its side, and servers tell nobody
         raise BodyInvalid(_CUT)
     _bound(len(body), limit)  # HTTP/2, and chunks under ASGI, come without a length

@@ -1,7 +1,6 @@
-"""One wheel for all of these tests, and an environment per project."""
+"""One wheel and one new environment for the projects of these tests."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,25 +17,29 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def alone(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """`idempotency` on Django and psycopg, with Django's own users (whole numbers)."""
-    with _settled("alone", built, tmp_path_factory.mktemp("alone")) as project:
-        yield project
+def environment(built: Path, tmp_path_factory: pytest.TempPathFactory) -> wheel.Environment:
+    """Django, psycopg and the wheel, and nothing else."""
+    new = wheel.environment(tmp_path_factory.mktemp("venv") / "venv")
+    new.lend("django", "psycopg[binary]")
+    new.install(built, extras="postgres", offline=True)
+    return new
 
 
 @pytest.fixture(scope="package")
-def ledger(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """Both apps on somebody else's ledger: UUID users of their own, keys per tenant."""
-    with _settled("ledger", built, tmp_path_factory.mktemp("ledger")) as project:
-        yield project
-
-
-@contextmanager
-def _settled(name: str, built: Path, folder: Path) -> Iterator[Project]:
-    environment = wheel.environment(folder / "venv")
-    environment.lend("django", "psycopg[binary]")
-    environment.install(built, extras="postgres", offline=True)
+def alone(
+    environment: wheel.Environment, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Project]:
+    """`idempotency`, with Django's own users (whole numbers)."""
     with databases.created() as database:
-        project = settle(name, folder=folder, environment=environment, database=database)
-        project.add_users("ada", staff="staff")
-        yield project
+        folder = tmp_path_factory.mktemp("alone")
+        yield settle("alone", folder=folder, environment=environment, database=database)
+
+
+@pytest.fixture(scope="package")
+def ledger(
+    environment: wheel.Environment, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Project]:
+    """Both apps on somebody else's ledger: UUID users of their own, keys per tenant."""
+    with databases.created() as database:
+        folder = tmp_path_factory.mktemp("ledger")
+        yield settle("ledger", folder=folder, environment=environment, database=database)

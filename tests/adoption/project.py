@@ -16,10 +16,22 @@ import pytest
 
 from tests.adoption.wheel import Environment, clean, run
 
+# What an owner runs before every deployment; "then" as in MANAGE.
+CHECKS = (
+    "check", "--database", "default", "--fail-level", "WARNING",
+    "then", "makemigrations", "--check", "--dry-run",
+)  # fmt: skip
 BANK_SECRET = "whsec_" + base64.b64encode(b"b" * 32).decode()
+
+USERS = """
+from django.contrib.auth import get_user_model
+get_user_model().objects.create_user("ada", password="pw")
+get_user_model().objects.create_superuser("staff", password="pw")
+"""
 
 # The service is in the wheel, too. Nothing that an adopter runs may need it.
 MANAGE = """
+import importlib
 import os
 import sys
 
@@ -28,7 +40,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")
 
 from django.core.management import execute_from_command_line
 
-execute_from_command_line(sys.argv)
+# Several commands, with "then" between them, share one process: starting Django takes longest.
+command = []
+for argument in [*sys.argv[1:], "then"]:
+    if argument != "then":
+        command.append(argument)
+        continue
+    importlib.invalidate_caches()  # the last one may have written a migration
+    execute_from_command_line(["manage.py", *command])
+    command = []
 """
 
 
@@ -56,48 +76,34 @@ class Project:
         command = [str(self.environment.python), "manage.py", *arguments]
         return run(command, cwd=self.folder, env=self.variables)
 
-    def add_users(self, *names: str, staff: str) -> None:
-        """Users whose password is `pw`; `staff` may do everything that Django knows."""
-        code = (
-            "from django.contrib.auth import get_user_model; make = get_user_model().objects\n"
-            f"for name in {names!r}: make.create_user(name, password='pw')\n"
-            f"make.create_superuser({staff!r}, password='pw')"
-        )
-        self.manage("shell", "-c", code)
-
     @contextmanager
     def served(self) -> Iterator[str]:
         """Its development server, a process of its own; yields the address."""
-        log = self.folder / "server.log"
-        command = [
-            str(self.environment.python),
-            "manage.py",
-            "runserver",
-            "--noreload",
-            "127.0.0.1:0",
-        ]
+        with self.running("runserver", "--noreload", "127.0.0.1:0") as (process, log):
+            yield _address(process, log)
+
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+        """A command that goes on while the block runs, and the file with what it says."""
+        log = self.folder / f"{arguments[0]}.log"
+        command = [str(self.environment.python), "manage.py", *arguments]
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env=clean() | self.variables,
-                stdout=output,
-                stderr=output,
+                command, cwd=self.folder, env=clean() | self.variables, stdout=output, stderr=output
             )
         try:
-            yield _address(process, log)
+            yield process, log
         finally:
             process.terminate()
             process.wait(timeout=30)
 
 
 def settle(name: str, *, folder: Path, environment: Environment, database: str) -> Project:
-    """Copy the project of that name, and do what its owner would do once: migrations, tables."""
+    """Copy the project of that name, and do what its owner would do once: migrations, tables, users."""
     shutil.copytree(Path(__file__).parent / "projects" / name, folder / "shop")
     (folder / "manage.py").write_text(MANAGE)
     project = Project(folder, environment, database)
-    project.manage("makemigrations", "shop")
-    project.manage("migrate")
+    project.manage("makemigrations", "shop", "then", "migrate", "then", "shell", "-c", USERS)
     return project
 
 

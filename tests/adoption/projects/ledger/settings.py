@@ -1,6 +1,7 @@
 """A ledger of somebody else, whose payouts `fulfilment` carries out: no broker, no Redis, no REST framework."""
 
 import os
+from datetime import timedelta
 
 SECRET_KEY = "a-throw-away-key-of-a-test-project-that-serves-nobody"
 DEBUG = True
@@ -54,6 +55,7 @@ IDEMPOTENCY = {"SCOPE": "shop.urls.tenant_and_person"}
 FULFILMENT = {
     "HINT": None,  # no broker: `manage.py run_sweeps` does what beat and workers would
     "EVENT_HINT": None,
+    "POLL_INTERVAL": timedelta(seconds=0.2),
     "CONNECTORS": {"bank": {"CLASS": "shop.bank.Bank", "BOOKS": os.environ["BANK_BOOKS"]}},
     "WEBHOOKS": {"bank": {"CONNECTOR": "bank", "SECRETS": [os.environ["BANK_SECRET"]]}},
 }

@@ -137,6 +137,8 @@ IDEMPOTENCY = {
     "CACHE": "default",
     "TOKENS": "default",
     "LOCKS": "default",
+    # while clients that send no keys yet are still about: they are served, and counted at /metrics
+    "OBSERVE": env.flag("IDEMPOTENCY_OBSERVE"),
     # set again in each claim's transaction, so that they hold whatever the connection says
     "STATEMENT_TIMEOUT": STATEMENT_TIMEOUT,
     "LOCK_TIMEOUT": LOCK_TIMEOUT,

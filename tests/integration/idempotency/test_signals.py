@@ -122,6 +122,18 @@ def test_what_is_refused_before_the_claim_is_told_of_too(
     assert ended.outcomes == [(outcome, refused.status_code, keyed)]
 
 
+def test_an_awaited_handler_is_told_of_once_as_well(
+    ada: Phone, stage_: Stage, key: str, ended: Ear
+) -> None:
+    async def act(request: Any) -> HttpResponse:
+        return HttpResponse(status=201)
+
+    stage_.act = act
+    for _ in range(2):
+        assert ada.send(key, path="/async/").status_code == 201
+    assert [said["outcome"] for said in ended.heard] == ["settled", "replayed"]
+
+
 def test_a_read_is_not_told_of(ada: Phone, stage_: Stage, ended: Ear) -> None:
     stage_.act = lambda request: HttpResponse()
     assert ada.send("k", method="get").status_code == 200

@@ -32,6 +32,19 @@ def test_importing_the_package_needs_neither_settings_nor_rest_framework() -> No
     assert done.returncode == 0, done.stderr
 
 
+def test_the_helpers_for_tests_need_no_pytest() -> None:
+    code = (
+        "import sys\n"
+        "for missing in ('pytest', 'rest_framework', 'prometheus_client', 'drf_spectacular'):\n"
+        "    sys.modules[missing] = None\n"
+        "from django.conf import settings; settings.configure(INSTALLED_APPS=['idempotency'])\n"
+        "import django; django.setup()\n"
+        "from idempotency.testing import at_once, killed_at, replay\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_public_name_is_there() -> None:
     for name in idempotency.__all__:
         assert getattr(idempotency, name)

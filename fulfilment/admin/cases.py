@@ -110,7 +110,7 @@ class ReconciliationAdmin(DetailAdmin):
         """Nothing was done: the page as it is now, with why, and with what was typed."""
         record = dossier.load(Fulfilment.objects.get(pk=pk))
         if refusals.is_echo(record, error, actor=people.name_of(request.user), given=given):
-            messages.info(request, refusals.echo(record))
+            messages.info(request, refusals.echo(record, actor=people.name_of(request.user)))
             return HttpResponseRedirect(self.address(record.fulfilment))
         return self.page(
             request,

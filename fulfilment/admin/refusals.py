@@ -31,14 +31,18 @@ def is_echo(dossier: Dossier, error: Exception, *, actor: str, given: dict[str, 
     )
 
 
-def echo(dossier: Dossier) -> SafeString:
-    """Said to whoever clicked twice."""
+def echo(dossier: Dossier, *, actor: str) -> SafeString:
+    """Said to whoever clicked twice, or as somebody else did before."""
     move = dossier.decision
+    other = None if move is None or move.actor == actor else words.who(move.actor)
+    lost = " What you typed was not saved." if other else ""
     moment = when(move.moved_at if move else None, now=dossier.now)
     return format_html(
-        "You marked this as {} already, at {}. It was done once; this click changed nothing.",
+        "{} marked this as {} already, at {}. It was done once; this click changed nothing.{}",
+        other or "You",
         words.badge(dossier.state).text.lower(),
         moment,
+        lost,
     )
 
 

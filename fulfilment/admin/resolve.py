@@ -9,7 +9,7 @@ from django import forms
 from django.db import transaction
 
 from fulfilment import store, transitions
-from fulfilment.admin import words
+from fulfilment.admin import dossier, refusals, words
 from fulfilment.admin.forms import CancelForm, NoteForm, ProposalForm, ResolveForm
 from fulfilment.models import Case, CaseAction, Fulfilment
 from fulfilment.reconcile import cancellations, cases, lookups, people, proposals
@@ -30,6 +30,8 @@ class Step:
 
 def _resolve(fulfilment: Fulfilment, *, actor: Any, **given: Any) -> str:
     row = cases.resolve(fulfilment.pk, actor=actor, **given)
+    if given["version"] != fulfilment.version and row.version == fulfilment.version:
+        return refusals.echo(dossier.load(row), actor=people.name_of(actor))
     return _said(fulfilment, row, verdict=given["verdict"])
 
 

@@ -35,11 +35,15 @@ def resolve(
     second person has to `approve`. `version` is the fulfilment's as the person saw it.
 
     The provider is asked once more first, and where its answer settles the matter, that is what
-    counts. Raises `NotAllowed`, `Stale` (somebody decided meanwhile: also the second click),
-    `NoCase`, `VerdictRefused`; `HandlerFailed` where the books could not take it, which stays on
-    the case.
+    counts. The verdict that was given on this version already, given again by whoever, returns the
+    row as it is: no entry, no new version, no other time. Raises `NotAllowed`, `Stale` (somebody
+    decided otherwise meanwhile), `NoCase`, `VerdictRefused`; `HandlerFailed` where the books could
+    not take it, which stays on the case.
     """
     row, to = row_of(subject), _state(verdict)
+    if rulings.stands_already(row, to=to, version=version):
+        people.require_any(actor)
+        return row
     _refuse_other_version(row, actor=actor, version=version)
     name = people.require(actor, rulings.permission_for(row, to=to))
     ruling = rulings.ruling(
@@ -47,12 +51,12 @@ def resolve(
     )
     rulings.refuse_stale(row, ruling)
     if rulings.upholds(row, to=to):
-        return _carry_out(row, ruling, do=rulings.uphold)
+        return _carry_out(row, ruling, do=rulings.uphold, again=True)
     _refuse_a_second_proposal(row, actor=name)
     if settled := _ask_first(row, ruling):
         return settled
     needs_two = proposals.second_person_needed(row)
-    return _carry_out(row, ruling, do=rulings.propose if needs_two else rulings.give)
+    return _carry_out(row, ruling, do=rulings.propose if needs_two else rulings.give, again=True)
 
 
 def approve(subject: Subject, *, actor: Any, proposal: int, version: int) -> Fulfilment:
@@ -175,14 +179,19 @@ def _keep(row: Fulfilment, ruling: Ruling) -> None:
 
 
 def _carry_out(
-    row: Fulfilment, ruling: Ruling, *, do: Callable[[Fulfilment, Ruling], Fulfilment]
+    row: Fulfilment,
+    ruling: Ruling,
+    *,
+    do: Callable[[Fulfilment, Ruling], Fulfilment],
+    again: bool = False,
 ) -> Fulfilment:
+    """Under the row's lock. With `again`, of ten clicks at once nine find that it stands already."""
     try:
         with transaction.atomic():
             locked = store.lock(row.pk)
-            rulings.refuse_stale(
-                locked, ruling
-            )  # again, under the lock: ten clicks are one verdict
+            if again and rulings.stands_already(locked, to=ruling.to, version=ruling.version):
+                return locked
+            rulings.refuse_stale(locked, ruling)
             return do(locked, ruling)
     except HandlerFailed as error:
         tried = f"tried “{ruling.to}” on {ruling.evidence_reference}: {error}"

@@ -81,6 +81,18 @@ def upholds(row: Fulfilment, *, to: State) -> bool:
     return not State(row.state).is_open and row.state == to
 
 
+def stands_already(row: Fulfilment, *, to: State, version: int) -> bool:
+    """Is this the verdict that was given on what the person saw, or the one they see?
+
+    Giving it again is nobody's decision: it succeeds and writes nothing. Of a case that is open,
+    giving it is one: it leaves the verdict as it is and closes the case.
+    """
+    if State(row.state).is_open or row.state != to:
+        return False
+    given_on_it = row.version == version + 1
+    return given_on_it or (row.version == version and casebook.current(row) is None)
+
+
 def refuse_stale(row: Fulfilment, ruling: Ruling) -> None:
     """Nobody moved it since the person saw it, and there is such a verdict to give.
 

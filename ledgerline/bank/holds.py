@@ -36,8 +36,13 @@ def capture(transfer: Transfer) -> Posting:
 
 
 def release(transfer: Transfer) -> None:
-    """The money did not leave: it can be spent again. Raises `BooksRefused` if nothing is held."""
-    _close(transfer, state=Hold.State.RELEASED)
+    """The money did not leave: it can be spent again. Released already, it changes nothing.
+
+    Raises `BooksRefused` if nothing was held, or if it was paid out.
+    """
+    last = Hold.objects.filter(transfer=transfer).order_by("-pk").first()
+    if last is None or last.state != Hold.State.RELEASED:
+        _close(transfer, state=Hold.State.RELEASED)
 
 
 def _close(transfer: Transfer, *, state: Hold.State) -> Hold:

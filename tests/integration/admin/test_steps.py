@@ -58,6 +58,20 @@ def test_back_and_submit_again_is_told_that_it_was_done_once(client, told):
     assert told == ["fulfilled"]
 
 
+def test_somebody_else_s_same_verdict_succeeds_and_says_who_gave_it_first(browser, told, db):
+    row = cast.unknown()
+    first, second = cast.senior(), cast.person("amy", permissions=cast.VIEW + cast.DECIDE)
+    form = pages.verdict(row, "fulfilled")
+    browser(first).post(pages.step(row, "resolve"), form)
+    version = now(row).version
+    again = browser(second).post(pages.step(row, "resolve"), form, follow=True)
+    assert again.redirect_chain == [(pages.case(row), 302)]
+    assert "senior (staff) marked this as paid out already, at" in pages.text(again)
+    assert "What you typed was not saved." in pages.text(again)
+    assert (now(row).version, told) == (version, ["fulfilled"])
+    assert CaseAction.objects.filter(actor="staff:amy").count() == 0
+
+
 def test_a_stale_form_is_refused_with_who_when_what_it_is_now_and_what_was_typed(browser, told, db):
     row = cast.unknown()
     first, second = cast.senior(), cast.person("amy", permissions=cast.VIEW + cast.DECIDE)

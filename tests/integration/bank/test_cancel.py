@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection, connections
 
+from fulfilment.models import CaseAction
 from ledgerline.bank import outcomes
 from ledgerline.bank.models import Account, Hold, Transfer
 from tests.integration.bank.conftest import on_hand
@@ -35,11 +36,27 @@ def test_nothing_was_sent_so_the_money_is_free_and_the_phone_is_told(ada: Accoun
     assert phone.get(location).json() == answer.json()
 
 
+def on_record(ada: Account, location: str) -> tuple[object, ...]:
+    """Everything that a second cancellation could leave behind."""
+    row = row_of(location)
+    return (
+        (row.state, row.version, row.state_changed_at, row.decided_at),
+        list(row.transitions.values()),
+        list(CaseAction.objects.values()),
+        list(Hold.objects.values()),
+        list(Transfer.objects.values()),
+        on_hand(ada),
+    )
+
+
 def test_cancelling_again_succeeds_and_restamps_nothing(ada: Account) -> None:
     phone = Phone(ada)
-    address = phone.pay(EXTERNAL)["Location"] + "/cancel"
-    first, again = phone.post(address), phone.post(address)
+    location = phone.pay(EXTERNAL)["Location"]
+    first = phone.post(f"{location}/cancel")
+    before = on_record(ada, location)
+    again = phone.post(f"{location}/cancel")
     assert (again.status_code, again.content) == (200, first.content)
+    assert on_record(ada, location) == before, "the second cancellation left a trace"
     assert on_hand(ada) == (100_000, 0)
 
 

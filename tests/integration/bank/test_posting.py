@@ -109,10 +109,19 @@ def test_held_money_leaves_only_through_its_hold(ada: Account, bola: Account) ->
 def test_a_hold_is_closed_once(ada: Account) -> None:
     transfer = make(external(), claim=Claim(ada.owner_id))
     holds.release(transfer)
-    for again in (holds.release, holds.capture):
-        with pytest.raises(errors.BooksRefused, match="has no open hold"):
-            again(transfer)
-    assert list(Hold.objects.values_list("state", "closed_at")) == [("released", ANY)]
+    before = list(Hold.objects.values())
+    holds.release(transfer)
+    with pytest.raises(errors.BooksRefused, match="has no open hold to be captured"):
+        holds.capture(transfer)
+    assert list(Hold.objects.values()) == before, "a second release restamped the first"
+
+
+def test_what_was_paid_out_is_not_released(ada: Account) -> None:
+    transfer = make(external(), claim=Claim(ada.owner_id))
+    holds.capture(transfer)
+    with pytest.raises(errors.BooksRefused, match="has no open hold to be released"):
+        holds.release(transfer)
+    assert list(Hold.objects.values_list("state", "closed_at")) == [("captured", ANY)]
 
 
 def external(amount: int = 700) -> Order:

@@ -66,11 +66,46 @@ def test_a_verdict_moves_the_row_tells_the_books_and_names_the_person(
     assert Case.objects.get().closed_by == "staff:senior"
 
 
-def test_the_second_click_decides_nothing_and_says_who_did(row, senior, books) -> None:
+def on_record(row: Fulfilment) -> tuple[object, ...]:
+    """Everything that a second decision could leave behind."""
+    fresh = now(row)
+    return (
+        (fresh.state, fresh.version, fresh.state_changed_at, fresh.decided_at),
+        list(fresh.transitions.values()),
+        list(CaseAction.objects.values()),
+        list(Case.objects.values()),
+        list(Evidence.objects.values()),
+    )
+
+
+@pytest.mark.parametrize("verdict", ["fulfilled", "failed"])
+@pytest.mark.parametrize("seen", ["before", "after"])
+def test_the_same_verdict_again_succeeds_and_restamps_nothing(
+    row, senior, books, verdict: str, seen: str
+) -> None:
+    decide(row, senior, verdict)
+    before = on_record(row)
+    for person in (senior, staff("other", *ALL)):
+        again = decide(row if seen == "before" else now(row), person, verdict)
+        assert again.state == verdict
+    assert on_record(row) == before, "the same verdict was given twice"
+    assert books.told == {verdict: 1}
+
+
+def test_another_verdict_is_refused_with_who_gave_the_first(row, senior, books) -> None:
     decide(row, senior, "fulfilled")
+    before = on_record(row)
     with pytest.raises(Stale, match=r"staff:senior changed this .* it is now “fulfilled”"):
-        decide(row, senior, "fulfilled")
-    assert books.told == {"fulfilled": 1}
+        decide(row, senior, "failed")
+    with pytest.raises(VerdictRefused, match="no verdict to give by hand"):
+        decide(now(row), senior, "failed")
+    assert on_record(row) == before
+
+
+def test_the_same_verdict_again_is_for_those_who_decide(row, senior, books) -> None:
+    decide(row, senior, "fulfilled")
+    with pytest.raises(NotAllowed):
+        decide(row, staff("agent"), "fulfilled")
 
 
 def test_a_form_from_before_somebody_elses_verdict_is_refused(row, senior, books) -> None:

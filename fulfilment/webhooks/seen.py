@@ -17,12 +17,13 @@ from django.db import DatabaseError, InterfaceError
 from fulfilment.conf import conf
 from fulfilment.webhooks.event import Event
 from idempotency import timeline
+from idempotency.breaker import Breaker
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_asleep_until = float("-inf")  # per process: a cache that failed is left alone for a while
+_breaker = Breaker(time.monotonic)  # per process: a cache that failed is left alone for a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Place:
 
 def place_of(event: Event, *, digest: str) -> Place | None:
     """The event's place; None without a cache or while it is left alone."""
-    if conf().cache is None or time.monotonic() < _asleep_until:
+    if conf().cache is None or _breaker.rests:
         return None
     try:
         on = timeline.current()
@@ -58,14 +59,16 @@ def place_of(event: Event, *, digest: str) -> Place | None:
 
 
 def _ask(question: Callable[[Any], T]) -> T | None:
-    """Ask the cache; after an error of any kind it is left alone for BREAKER."""
-    global _asleep_until
+    """Ask the cache; after an error of any kind it is left alone for BREAKER, then one tries it."""
     alias = conf().cache
-    if alias is None or time.monotonic() < _asleep_until:
+    turn = None if alias is None else _breaker.let_in()
+    if alias is None or turn is None:
         return None
     try:
-        return question(caches[alias])
+        answer = question(caches[alias])
     except Exception:
-        _asleep_until = time.monotonic() + conf().breaker.total_seconds()
+        _breaker.failed(turn, rest=conf().breaker.total_seconds())
         log.warning("event filter left alone", extra={"action": "filter_skipped"}, exc_info=True)
         return None
+    _breaker.worked(turn)
+    return answer

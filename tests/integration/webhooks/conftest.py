@@ -49,4 +49,4 @@ def world(provider: Provider, books: Books, monkeypatch: pytest.MonkeyPatch) -> 
     """
     caches["default"].clear()
     monkeypatch.setattr(routes, "_routes", {})
-    monkeypatch.setattr(seen, "_asleep_until", float("-inf"))
+    seen._breaker.reset()

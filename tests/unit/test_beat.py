@@ -10,3 +10,9 @@ def test_every_task_of_beat_is_known_to_a_worker() -> None:
     sent = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     assert sent <= set(app.tasks), f"beat sends what nobody knows: {sent - set(app.tasks)}"
     assert "idempotency.recover" in sent
+
+
+def test_the_clean_up_runs_once_a_night_in_utc() -> None:
+    entry = app.conf.beat_schedule["idempotency.retire"]
+    assert (entry["schedule"].hour, entry["schedule"].minute) == ({3}, {17})
+    assert str(app.timezone) == "UTC", "it runs twice, or not at all, when the clocks change"

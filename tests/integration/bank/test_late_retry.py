@@ -8,8 +8,10 @@ from uuid import uuid4
 import pytest
 from django.core.cache import cache
 from django.core.management import call_command
+from django.db import connection
 
 from fulfilment.reconcile.evidence import Finding
+from idempotency import gate
 from ledgerline.bank.models import Account, Posting, Transfer
 from tests.integration.bank.conftest import fund, on_hand
 from tests.integration.bank.outside import EXTERNAL, row_of, says, sent
@@ -134,3 +136,36 @@ def test_a_refusal_is_answered_for_thirty_days_and_runs_again_after_that(
     clean_up_after(timedelta(days=2))
     late = phone.pay(large, key=key)
     assert (late.status_code, late.get(MARKER), on_hand(ada)) == (201, None, (50_000, 0))
+
+
+def test_the_clean_up_deletes_keys_and_nothing_else(ada: Account, bola: Account, key: str) -> None:
+    """Not the references, events, settled actions or spent tokens that outlive every key."""
+    Phone(ada).pay(key=key)
+    says(sent(row_of(pay(Phone(ada), "external")["Location"])), Finding.DONE)
+    with gate.claim("retention.test", target="once", atomic=True) as action:
+        action.settle("done")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO consumed_token (digest, user_id, purpose, reference, consumed_at)"
+            " VALUES (%s, %s, 'transfer', 'r', now() - interval '10 years')",
+            ["0" * 64, ada.owner_id],
+        )
+    before = contents()
+    assert {"consumed_token", "idempotency_actions", "bank_transfer", "fulfilment"} <= set(before)
+    clean_up_after(timedelta(days=3650))
+    gone = {
+        table: n - contents().get(table, 0)
+        for table, n in before.items()
+        if contents().get(table, 0) != n
+    }
+    assert gone == {"idempotency_keys": 2}, f"the clean-up took what is kept for ever: {gone}"
+
+
+def contents() -> dict[str, int]:
+    """How many rows every table of this database has, but for those that have none."""
+    with connection.cursor() as cursor:
+        names = connection.introspection.table_names(cursor)
+        cursor.execute(
+            " UNION ALL ".join(f"SELECT '{name}', count(*) FROM \"{name}\"" for name in names)
+        )
+        return {name: count for name, count in cursor.fetchall() if count}

@@ -13,6 +13,7 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from idempotency import retention, sweeps
+from idempotency.management.commands import sweep_idempotency
 from tests.concurrency.fulfilments import at_once
 from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
 from tests.integration.idempotency.old_keys import finished, grown_older, keys, open_ones
@@ -214,6 +215,29 @@ def test_a_step_that_fails_does_not_keep_the_others_and_is_named(
     with pytest.raises(CommandError, match="recovery failed"):
         command()
     assert keys() == [], "recovery that fails keeps the clean-up from its work"
+
+
+def test_with_every_it_goes_on_whatever_one_round_met(
+    stage_: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[float] = []
+
+    def pause(seconds: float) -> None:
+        rounds.append(seconds)
+        if len(rounds) == 3:
+            raise KeyboardInterrupt
+
+    def once_broken() -> int:
+        if not rounds:
+            raise OperationalError
+        finished(1, age=31 * DAY, user=ADA, prefix=f"round-{len(rounds)}-")
+        return 0
+
+    monkeypatch.setattr(sweep_idempotency.time, "sleep", pause)
+    monkeypatch.setattr(sweeps, "recover_due", once_broken)
+    with pytest.raises(KeyboardInterrupt):
+        command("--every", "5", "--only", "recovery", "--only", "retention")
+    assert (rounds, keys()) == ([5.0] * 3, []), "one bad round ended what nobody else does"
 
 
 @pytest.mark.parametrize("work", [retention.retire])

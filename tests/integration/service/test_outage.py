@@ -1,6 +1,7 @@
 """PostgreSQL down, locked or too slow is no bug: 503, and the same request may be sent again."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -11,6 +12,8 @@ from django.test import Client
 
 from ledgerline.bank.models import User
 from ledgerline.tokens import issue
+from tests.integration.bank.conftest import customer
+from tests.integration.bank.phone import Phone
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,8 +30,8 @@ def client() -> Client:
     return client
 
 
-@pytest.fixture
-def down(client: Client) -> Iterator[None]:
+@contextmanager
+def unreachable() -> Iterator[None]:
     """Nothing listens where the database was."""
     connection.close()
     port, connection.settings_dict["PORT"] = connection.settings_dict["PORT"], "1"
@@ -37,8 +40,8 @@ def down(client: Client) -> Iterator[None]:
     connection.close()
 
 
-@pytest.fixture
-def locked(client: Client) -> Iterator[None]:
+@contextmanager
+def taken() -> Iterator[None]:
     """Somebody else has locked the tables, and does not let go in time."""
     own = connection.get_connection_params()
     where = {
@@ -50,6 +53,18 @@ def locked(client: Client) -> Iterator[None]:
         yield
         other.rollback()
     connection.close()
+
+
+@pytest.fixture
+def down(client: Client) -> Iterator[None]:
+    with unreachable():
+        yield
+
+
+@pytest.fixture
+def locked(client: Client) -> Iterator[None]:
+    with taken():
+        yield
 
 
 @pytest.mark.parametrize("outage", ["down", "locked"])
@@ -74,3 +89,22 @@ def test_a_page_for_staff_says_so_too(client: Client) -> None:
 def test_a_bug_on_a_page_is_still_a_bug(client: Client, monkeypatch: Any) -> None:
     monkeypatch.setattr(admin.site, "each_context", lambda request: 1 / 0)
     assert client.get("/admin/").status_code == 500
+
+
+@pytest.mark.parametrize("outage", [unreachable, taken])
+def test_a_payment_during_an_outage_is_stored_nowhere_and_its_key_pays_afterwards(
+    outage: Callable[[], Any],
+) -> None:
+    """C022: a 503 of our own making must not be replayed for ever."""
+    customer("bola", number="0123456789")
+    phone = Phone(customer("ada", number="0123456780", funds=100_000))
+    with outage():
+        refused = phone.pay(key="paused")
+    problem = refused.json()
+    assert (refused.status_code, problem["code"], problem["retry"]) == (
+        503,
+        "unavailable",
+        "same_key",
+    )
+    paid = phone.pay(key="paused")
+    assert (paid.status_code, paid.get("Idempotent-Replayed")) == (201, None), paid.content

@@ -50,7 +50,7 @@ def _redact() -> Iterator[CheckMessage]:
         yield Error(
             f"IDEMPOTENCY['REDACT'] is {path!r}, which cannot be imported or called.",
             hint="Name a function (operation, body, content_type) -> bytes: what staff may see.",
-            id="idempotency.E021",
+            id="idempotency.E022",
         )
 
 

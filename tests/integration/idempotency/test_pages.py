@@ -112,7 +112,7 @@ def test_a_good_configuration_passes(settings: Any) -> None:
         ({"CASHE": "default"}, "E001"),
         ({"SCOPE": "nowhere.at.all"}, "E002"),
         ({"SCOPE": "idempotency.key.MAX_LENGTH"}, "E002"),
-        ({"REDACT": "nowhere.at.all"}, "E021"),
+        ({"REDACT": "nowhere.at.all"}, "E022"),
         ({"CACHE": "nowhere"}, "E003"),
         ({"DATABASE": "nowhere"}, "E004"),
     ],

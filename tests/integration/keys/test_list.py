@@ -26,8 +26,8 @@ def listed(client: Client, **query: str) -> str:
 
 def test_held_keys_are_counted_first_and_shown_oldest_first(senior: Client) -> None:
     now = timezone.now()
-    young = cast.row(held_at=now - timedelta(minutes=1), hold_reason="young reason")
     old = cast.row(held_at=now - timedelta(days=2), hold_reason="old reason, 0123456789")
+    young = cast.row(held_at=now - timedelta(minutes=1), hold_reason="young reason")
     done = cast.answered()
     page = listed(senior)
     assert "2 keys held: nobody knows whether they happened" in page

@@ -12,11 +12,11 @@ from idempotency.models import KeyListing
 from idempotency.redaction import mask_text
 
 
-@admin.display(description="state")
+@admin.display(description="state, and status of the answer")
 def state(row: KeyListing) -> SafeString:
-    """The state in words, its colour repeating them."""
-    known = STATES[row.state]
-    return format_html('<span class="badge {}">{}</span>', known.tone, known.word)
+    """The state in words, its colour repeating them, and what was answered."""
+    known, code = STATES[row.state], row.response_code or ""
+    return format_html('<span class="badge {}">{}</span> {}', known.tone, known.word, code)
 
 
 @admin.display(description="reference, and whose it is")
@@ -32,7 +32,7 @@ def age(row: KeyListing) -> str:
     return span(timezone.now() - row.created_at)
 
 
-@admin.display(description="why, and the next automatic check")
+@admin.display(description="why, and next check")
 def why(row: KeyListing) -> str:
     """Of a held key: what is known, and when somebody asks again."""
     if row.state != "held":

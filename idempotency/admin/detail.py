@@ -91,10 +91,10 @@ class KeyPages(ReadOnly, _Base):
             problems = [refusals.incomplete(step.name)]
             return self.page(request, row, status=400, problems=problems, forms={step.name: form})
         try:
-            said = step.run(_seen(row, form), user=request.user, form=form)
+            level, said = step.run(_seen(row, form), user=request.user, form=form)
         except (errors.IdempotencyError, OperationalError) as error:
             return self.refused(request, object_id, step=step, error=error, form=form)
-        messages.success(request, said)
+        messages.add_message(request, level, said)
         return back
 
     def refused(

@@ -24,7 +24,6 @@ class KeyListingAdmin(KeyPages):
 
     list_display = (
         "key", columns.state, "operation", columns.reference, columns.age, columns.why,
-        "response_code",
     )  # fmt: skip
     list_filter = (filters.StateFilter, filters.AgeFilter)
     # every other order would sort the whole table

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import messages
+
 from idempotency import held
 from idempotency.admin import story
 from idempotency.admin.forms import PlainForm, ReleaseForm, SeenForm, SettleForm
@@ -24,7 +26,7 @@ class Step:
     permission: str
     tone: str
     form: type[SeenForm]
-    run: Callable[..., str]
+    run: Callable[..., tuple[int, str]]  # a level of Django's messages, and the sentence
     done: str  # the word of the trail
     consequences: tuple[str, ...]
 
@@ -42,31 +44,31 @@ class Step:
         return self.form(auto_id=f"{self.name}_%s", initial=seen_of(row))
 
 
-def _ask(seen: Seen, *, user: Any, form: SeenForm) -> str:
-    found = held.ask(seen, user=user)
-    match found:
+def _ask(seen: Seen, *, user: Any, form: SeenForm) -> tuple[int, str]:
+    match held.ask(seen, user=user):
         case None:
-            return "Asked just now: nothing happened. The same request may run again."
+            said = "Asked just now: nothing happened. The same request may run again."
+            return messages.SUCCESS, said
         case Settled(captured):
-            return (
-                f"Asked just now: it is decided, and its client now gets {captured.answer.status}."
-            )
+            status = captured.answer.status
+            return messages.SUCCESS, f"Asked just now: decided. Its client now gets {status}."
         case Held(record):
             why = mask_text(record.hold_reason) if record else "the database could not be reached"
-            return f"Asked just now: still unknown ({why})."
+            return messages.WARNING, f"Asked just now: still unknown ({why})."
         case _:
-            return "Asked just now; meanwhile somebody else found it out."
+            return messages.WARNING, "Asked just now; meanwhile somebody else found it out."
 
 
-def _settle(seen: Seen, *, user: Any, form: SettleForm) -> str:
+def _settle(seen: Seen, *, user: Any, form: SettleForm) -> tuple[int, str]:
     answer = form.answer()
     held.settle(seen, user=user, answer=answer, reason=form.cleaned_data["reason"])
-    return f"Done: every retry with this key now gets {answer.status}."
+    return messages.SUCCESS, f"Done: every retry with this key now gets {answer.status}."
 
 
-def _release(seen: Seen, *, user: Any, form: ReleaseForm) -> str:
+def _release(seen: Seen, *, user: Any, form: ReleaseForm) -> tuple[int, str]:
     held.release(seen, user=user, reason=form.cleaned_data["reason"])
-    return "Done: the same request may run again when its client sends it."
+    said = "Done: the same request may run again when its client sends it."
+    return messages.SUCCESS, said
 
 
 STEPS = {

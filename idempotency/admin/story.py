@@ -75,7 +75,7 @@ def _overdue(row: KeyListing, now: datetime) -> Told:
             ended,
             when(row.sent_at, now=now),
         ),
-        "The next sweep asks the other system; what it cannot say is held.",
+        "The next sweep asks the other system, if it can; what nobody can say is held.",
     )
 
 

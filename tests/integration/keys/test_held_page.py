@@ -120,9 +120,13 @@ def test_a_reason_is_needed_also_from_a_superuser(db: None, desk: Desk, step: st
 @pytest.mark.parametrize(
     ("says", "state", "said"),
     [
-        (Done(Answer(201, (), b"found")), "Done", "its client now gets 201"),
+        (Done(Answer(201, (), b"found")), "Done", "Its client now gets 201"),
         (NotDone(), "Free for its client", "nothing happened"),
-        (None, "Held: nobody knows", "still unknown (still closed)"),
+        (
+            None,
+            "Held: nobody knows",
+            'class="warning">Asked just now: still unknown (still closed)',
+        ),
     ],
 )
 def test_asking_now_does_what_the_sweep_would(

@@ -66,8 +66,9 @@ def test_somebody_else_s_same_verdict_succeeds_and_says_who_gave_it_first(browse
     version = now(row).version
     again = browser(second).post(pages.step(row, "resolve"), form, follow=True)
     assert again.redirect_chain == [(pages.case(row), 302)]
-    assert "senior (staff) marked this as paid out already, at" in pages.text(again)
-    assert "What you typed was not saved." in pages.text(again)
+    read = pages.text(again)
+    assert "Senior (staff) marked this as paid out already, at" in read
+    assert "What you typed was not saved." in read
     assert (now(row).version, told) == (version, ["fulfilled"])
     assert CaseAction.objects.filter(actor="staff:amy").count() == 0
 

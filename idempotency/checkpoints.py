@@ -28,6 +28,9 @@ POINTS = (
     "leased.settled",
     "leased.taken",
     "leased.asked",
+    "gate.claimed",
+    "gate.settling",
+    "retention.retired",
 )
 
 

@@ -11,6 +11,7 @@ are committed: `TransactionTestCase`, or `@pytest.mark.django_db(transaction=Tru
 """
 
 from idempotency.checkpoints import POINTS
+from idempotency.testing.actions import expire_action
 from idempotency.testing.answers import Told
 from idempotency.testing.keys import clean_keys, expire_lease, held, record_of
 from idempotency.testing.processes import Frozen, frozen_at, killed_at
@@ -22,6 +23,7 @@ __all__ = [
     "Told",
     "at_once",
     "clean_keys",
+    "expire_action",
     "expire_lease",
     "frozen_at",
     "held",

@@ -143,5 +143,5 @@ def _missed(point: str, said: dict[str, Any]) -> str:
     what = f"answered {_answer(point, said)}" if "status" in said else f"said {said}"
     return (
         f"it ended without passing {point}; it {what}. Points of leased mode are passed by leased "
-        "views that call sending() and settling(), and atomic.* by atomic ones."
+        "views that call sending() and settling(), atomic.* by atomic ones, gate.* by gated actions."
     )

@@ -1,6 +1,8 @@
 """The helpers for adopters' tests: they pass for a guarded view, and say what is wrong with others."""
 
+import re
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +10,13 @@ from django.db import connection, transaction
 from django.http import JsonResponse
 from rest_framework.response import Response
 
-from idempotency import Answer, Done, NotDone, Transient
+import idempotency
+from idempotency import Answer, Done, NotDone, Transient, gate
 from idempotency.testing import (
+    POINTS,
     at_once,
     clean_keys,
+    expire_action,
     expire_lease,
     frozen_at,
     held,
@@ -204,6 +209,39 @@ def test_a_point_that_is_never_passed_is_named(ada: Phone, key: str, path: str) 
         frozen_at("leased.called", lambda: ada.send(key + "b", path=path)),
     ):
         pass
+
+
+def refund() -> int:
+    with gate.claim("refund", target="42") as action:
+        action.settle("done")
+    return 1
+
+
+def test_an_action_that_died_is_held_once_its_lease_is_over() -> None:
+    killed_at("gate.claimed", refund)
+    with pytest.raises(gate.InProgress):
+        refund()
+    assert gate.hold_expired() == 0
+    expire_action("refund", target="42")
+    assert gate.hold_expired() == 1
+    with pytest.raises(gate.Held):
+        refund()
+
+
+def test_an_action_that_is_not_claimed_has_no_lease() -> None:
+    with pytest.raises(AssertionError, match="it is not on record"):
+        expire_action("refund", target="42")
+    refund()
+    with pytest.raises(AssertionError, match="it is settled"):
+        expire_action("refund", target="42")
+
+
+def test_every_point_that_is_passed_can_be_named() -> None:
+    source = "".join(path.read_text() for path in Path(idempotency.__path__[0]).rglob("*.py"))
+    passed = set(re.findall(r'checkpoint\("([\w.]+)"\)', source))
+    assert set(POINTS) == passed, (
+        "a point is passed that no test can name, or named and never passed"
+    )
 
 
 def test_what_a_child_raised_is_shown() -> None:

@@ -18,9 +18,11 @@ class IdempotencyConfig(AppConfig):
             check_cache_policy,
             check_caches,
             check_client,
+            check_databases,
             check_gates,
             check_isolation,
             check_limits,
+            check_models,
             check_observing,
             check_placement,
             check_principals,
@@ -43,3 +45,5 @@ class IdempotencyConfig(AppConfig):
         checks.register(check_gates)
         checks.register(check_slots, checks.Tags.database)
         checks.register(check_observing, deploy=True)
+        checks.register(check_models, checks.Tags.models)
+        checks.register(check_databases, checks.Tags.database)

@@ -1,6 +1,7 @@
 """The settings of this app: the dict IDEMPOTENCY, with defaults that hold in production."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import cache
 from typing import Any
@@ -48,6 +49,8 @@ class Settings:
     tokens: str | None = None
     token_lifetime: timedelta = timedelta(minutes=5)  # from issuing to the first use
     locks: str | None = None  # likewise, for locks; None: everybody goes on without
+    # Unique constraints in which two NULLs may be two rows: {"app.Model.name" or "table.index": why}.
+    nulls_allowed: Mapping[str, str] = field(default_factory=dict)
     # These bound how long a stopped process can hold a key; they apply to a claim's transaction.
     statement_timeout: timedelta = timedelta(seconds=10)
     lock_timeout: timedelta = timedelta(seconds=3)

@@ -5,6 +5,7 @@ from idempotency.checks.awaited import check_awaited
 from idempotency.checks.caches import check_cache_policy, check_caches
 from idempotency.checks.gates import check_gates, check_slots
 from idempotency.checks.limits import check_limits
+from idempotency.checks.nulls import check_databases, check_models
 from idempotency.checks.options import check_settings
 from idempotency.checks.placement import check_placement
 from idempotency.checks.principals import check_principals
@@ -17,9 +18,11 @@ __all__ = [
     "check_cache_policy",
     "check_caches",
     "check_client",
+    "check_databases",
     "check_gates",
     "check_isolation",
     "check_limits",
+    "check_models",
     "check_observing",
     "check_placement",
     "check_principals",

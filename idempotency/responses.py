@@ -96,7 +96,7 @@ def expose(response: HttpResponseBase, request: HttpRequest) -> None:
 def _content(response: HttpResponseBase, limit: int) -> bytes | None:
     if isinstance(response, HttpResponse):
         return response.content if len(response.content) <= limit else None
-    if isinstance(response, FileResponse):
+    if isinstance(response, FileResponse) and not response.is_async:
         return _file(response, limit)
     return None
 

@@ -18,7 +18,7 @@ from ledgerline.logs import masked
 
 WEB_TIMEOUT = env.seconds("WEB_TIMEOUT", 20).total_seconds()
 
-worker_class = "gthread"
+worker_class = "ledgerline.web.Worker"  # gthread, but for what it says to a bad header
 workers = env.integer("WEB_WORKERS", 2)
 threads = env.integer("WEB_THREADS", 4)
 timeout = round(WEB_TIMEOUT)

@@ -35,6 +35,28 @@ register(
         what_to_do="Correct the fields named in `errors` and send the request again with the same key.",
     ),
     ProblemKind(
+        code="malformed_request",
+        title="This is not a proper HTTP request",
+        status=400,
+        retry="never",
+        meaning=(
+            "A header's name or value is not allowed, or contradicts another. The request was not read "
+            "any further and no key was looked up: an earlier request with it may have been applied."
+        ),
+        what_to_do="Send the request again with proper headers and, if it is a retry, with the same key.",
+    ),
+    ProblemKind(
+        code="headers_too_large",
+        title="The headers are too large",
+        status=431,
+        retry="never",
+        meaning=(
+            "A header, or all of them together, are longer than any that this service needs. No key was "
+            "looked up: an earlier request may have been applied."
+        ),
+        what_to_do="Send shorter headers; a key has at most 255 characters.",
+    ),
+    ProblemKind(
         code="forbidden",
         title="Not allowed",
         status=403,

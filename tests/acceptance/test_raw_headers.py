@@ -60,6 +60,8 @@ def _transfers(system: System) -> int:
         pytest.param([b"Idempotency-Key: \xff"], id="FF"),
         pytest.param([b"Idempotency-Key: a b"], id="space inside"),
         pytest.param([b'Idempotency-Key: "unterminated'], id="unterminated"),
+        pytest.param([b"Idempotency-Key: a\x00b"], id="NUL"),
+        pytest.param([b"idempotency_key: k2", b"Idempotency-Key: k1"], id="twin in small letters"),
     ],
 )
 def test_a_key_that_is_not_one_key_is_a_400_and_moves_no_money(
@@ -68,6 +70,10 @@ def test_a_key_that_is_not_one_key_is_a_400_and_moves_no_money(
     before = _transfers(system)
     status, received = _post(system, *lines)
     assert status == 400, f"expected 400, got {received[:300]!r}"
+    assert b"application/problem+json" in received, "a client of the API is sent a page of HTML"
+    problem = json.loads(received.partition(b"\r\n\r\n")[2])
+    assert problem["code"] == ("key_invalid" if lines else "key_missing")
+    assert problem["safe_new_key"] is False, "an earlier request may have been applied"
     assert _transfers(system) == before, "a request without a usable key moved money"
 
 
@@ -75,6 +81,15 @@ def test_a_key_that_is_not_one_key_is_a_400_and_moves_no_money(
 def test_a_monstrous_key_is_a_4xx_and_never_a_5xx(length: int, system: System) -> None:
     status, received = _post(system, b"Idempotency-Key: " + b"f" * length)
     assert 400 <= status < 500, f"expected a 4xx, got {received[:200]!r}"
+    assert b"application/problem+json" in received, "a client of the API is sent a page of HTML"
+
+
+@pytest.mark.parametrize("line", [b"X_Odd: 1", b"X Y: 1", b"X-Odd: a\x00", b"Content-Length: 1"])
+def test_a_header_that_is_none_is_told_as_a_problem(line: bytes, system: System) -> None:
+    before = _transfers(system)
+    status, received = _post(system, b"Idempotency-Key: " + new_key().encode(), line)
+    assert (status, b'"code": "malformed_request"' in received) == (400, True), received[:300]
+    assert _transfers(system) == before
 
 
 def test_bare_and_quoted_form_with_parameters_name_one_key(system: System) -> None:

@@ -29,6 +29,7 @@ class IdempotencyConfig(AppConfig):
             check_servers,
             check_settings,
             check_slots,
+            check_throttles,
         )
 
         checks.register(check_settings)
@@ -38,6 +39,7 @@ class IdempotencyConfig(AppConfig):
         checks.register(check_isolation, checks.Tags.database)
         checks.register(check_placement)
         checks.register(check_principals)
+        checks.register(check_throttles)
         checks.register(check_caches, checks.Tags.caches)
         checks.register(check_cache_policy, deploy=True)
         checks.register(check_client)

@@ -11,6 +11,7 @@ from idempotency.checks.placement import check_placement
 from idempotency.checks.principals import check_principals
 from idempotency.checks.rollout import check_client, check_observing
 from idempotency.checks.servers import check_servers
+from idempotency.checks.throttles import check_throttles
 
 __all__ = [
     "check_aliases",
@@ -29,4 +30,5 @@ __all__ = [
     "check_servers",
     "check_settings",
     "check_slots",
+    "check_throttles",
 ]

@@ -7,6 +7,7 @@ from django.core.checks import CheckMessage, Error
 from django.core.checks import Warning as CheckWarning
 
 from idempotency import conf, routes
+from idempotency.checks.rest import rest_setting
 from idempotency.routes import Guarded
 
 
@@ -24,35 +25,19 @@ def _each(guarded: Guarded) -> Iterator[CheckMessage]:
         "Name an authentication class; or set IDEMPOTENCY['SCOPE'] to a function that finds another "
         "principal in the request (an API key, a tenant). Never one bucket for everybody."
     )
-    if _setting(guarded, "authentication_classes", "get_authenticators") == []:
+    if rest_setting(guarded, "authentication_classes", asked="get_authenticators") == []:
         yield Error(
             f"{where} authenticates nobody, so each request with a key is answered 401.",
             hint=hint,
             id="idempotency.E013",
         )
-    elif _lets_anybody_in(_setting(guarded, "permission_classes", "get_permissions")):
+    elif _lets_anybody_in(rest_setting(guarded, "permission_classes", asked="get_permissions")):
         yield CheckWarning(
             f"{where} lets anonymous callers in, but each of their requests with a key is answered "
             "401: nobody is there whose key it could be.",
             hint=hint,
             id="idempotency.W013",
         )
-
-
-def _setting(guarded: Guarded, name: str, method: str) -> list[Any] | None:
-    """The classes that REST framework would use; None where the view decides by itself, or is none."""
-    view: Any = guarded.view
-    if not hasattr(view, name) or _decides_itself(view, method):
-        return None
-    given = getattr(guarded.callback, "initkwargs", None) or {}
-    classes = given.get(name, getattr(view, name))
-    return list(classes) if isinstance(classes, list | tuple) else None
-
-
-def _decides_itself(view: Any, method: str) -> bool:
-    from rest_framework.views import APIView  # only its views have these settings
-
-    return getattr(view, method, None) is not getattr(APIView, method)
 
 
 def _lets_anybody_in(permissions: list[Any] | None) -> bool:

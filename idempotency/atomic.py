@@ -49,8 +49,7 @@ def _work(call: Call, claim: Claim | None, using: str) -> Ending | Decision:
         ending = _attempt(call, claim, savepoint, using)
         checkpoint("atomic.written")
         if isinstance(ending, RolledBack):
-            _undo(savepoint, using)
-            transaction.set_rollback(True, using=using)
+            _roll_back(savepoint, using)
         elif isinstance(ending, Settled) and claim is not None:
             _commit(savepoint, using, lambda: _settle(claim, ending.captured.answer))
         else:
@@ -99,6 +98,14 @@ def _commit(savepoint: ExitStack, using: str, settle: Callable[[], None] = lambd
     with store.losing(), batches.closing(using):
         savepoint.close()
         settle()
+
+
+def _roll_back(savepoint: ExitStack, using: str) -> None:
+    """Everything goes, the claim too."""
+    transaction.set_rollback(True, using=using)
+    with batches.closing(using, commit=False):
+        savepoint.close()
+    transaction.set_rollback(True, using=using)  # the savepoint's end has taken the mark away
 
 
 def _undo(savepoint: ExitStack, using: str) -> None:

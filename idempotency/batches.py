@@ -44,17 +44,21 @@ def opening(using: str) -> Iterator[None]:
 
 
 @contextmanager
-def closing(using: str) -> Iterator[None]:
-    """A batch that ends with the COMMIT of the atomic block around it, if that would commit.
+def closing(using: str, *, commit: bool = True) -> Iterator[None]:
+    """A batch that ends with the COMMIT, or the ROLLBACK, of the atomic block around it.
 
-    Django's own COMMIT then finds nothing left to do, and the hooks of `on_commit` run after the
-    batch, as they should: inside it they would not see their own results.
+    Django's own then finds nothing left to do, and the hooks of `on_commit` run after the batch, as
+    they should: inside it they would not see their own results.
     """
     connection: Any = connections[using]
     with batch(using):
         yield
-        if _can_pipeline() and _ends_here(connection):
-            connection.connection.execute("COMMIT")
+        if (
+            _can_pipeline()
+            and _ends_here(connection)
+            and not (commit and connection.needs_rollback)
+        ):
+            connection.connection.execute("COMMIT" if commit else "ROLLBACK")
 
 
 def _can_pipeline() -> bool:
@@ -91,10 +95,7 @@ def _begin(raw: Any) -> str:
 
 
 def _ends_here(connection: Any) -> bool:
-    """Is the atomic block around us the outermost, Django's own to commit, and unharmed?"""
+    """Is the atomic block around us the outermost, and Django's own to end?"""
     return bool(
-        connection.in_atomic_block
-        and not connection.savepoint_ids
-        and connection.commit_on_exit
-        and not connection.needs_rollback
+        connection.in_atomic_block and not connection.savepoint_ids and connection.commit_on_exit
     )

@@ -154,6 +154,12 @@ CONFIRMATION_REQUIRED = ProblemKind(
 )
 
 
+class MadeBefore(Exception):
+    """There is a transfer of this reference already: its answer is due, and no second one."""
+
+    code = "made_before"
+
+
 class NotCancellable(Exception):
     """The transfer was sent, or is decided: there is nothing left to take back."""
 

@@ -1,5 +1,7 @@
 """Transfers: on-us in one posting, to another bank as a hold that waits for its outcome."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -8,9 +10,9 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 import fulfilment
-from ledgerline.bank import accounts, errors, holds
-from ledgerline.bank.models import Account, Posting, Transfer
-from ledgerline.bank.posting import Leg, post
+from idempotency.errors import Stated
+from ledgerline.bank import accounts, errors, holds, on_us
+from ledgerline.bank.models import Transfer
 
 KIND = "transfer"  # names the handlers in `outcomes` to the fulfilment app
 
@@ -59,13 +61,26 @@ def make(order: Order, *, claim: Claimed) -> Transfer:
     """Carry the order out, in the caller's transaction.
 
     On-us: `fulfilled`, the money has moved. To another bank: `pending`, the money is held and a
-    fulfilment is on its way. Raises the refusals of `errors`.
+    fulfilment is on its way. Raises `MadeBefore`, and the refusals of `errors`.
     """
-    refuse_size(order)
-    sender = accounts.of(claim.scope, number=order.from_account, currency=order.currency)
-    if order.to_bank:
-        return _to_another_bank(order, sender=sender, claim=claim)
-    return _on_us(order, sender=sender, claim=claim)
+    with unless_made(claim):
+        refuse_size(order)
+    return _to_another_bank(order, claim=claim) if order.to_bank else _on_us(order, claim=claim)
+
+
+@contextmanager
+def unless_made(claim: Claimed, *also: type[Exception]) -> Iterator[None]:
+    """What is refused today may have been done already, for a request whose key is gone since.
+
+    Raises `MadeBefore` instead of a refusal (or one of `also`) if the reference has its transfer.
+    """
+    refusals: tuple[type[Exception], ...] = (Stated, *also)
+    try:
+        yield
+    except refusals:
+        if find(claim.reference) is not None:
+            raise errors.MadeBefore from None
+        raise
 
 
 def cancel(transfer: Transfer, *, actor: str) -> Transfer:
@@ -129,23 +144,21 @@ def refuse_size(order: Order) -> None:
         raise errors.LimitExceeded(limit=limit)
 
 
-def _on_us(order: Order, *, sender: Account, claim: Claimed) -> Transfer:
-    payee = accounts.payee(order.to_account, currency=order.currency)
-    if payee.pk == sender.pk:
-        raise errors.SameAccount
-    transfer = _record(order, sender=sender, claim=claim, state=Transfer.State.FULFILLED)
-    post(
-        Leg(sender, -order.amount),
-        Leg(payee, order.amount),
-        kind=Posting.Kind.TRANSFER,
-        transfer=transfer,
-    )
+def _on_us(order: Order, *, claim: Claimed) -> Transfer:
+    transfer = _ordered(order, claim=claim, state=Transfer.State.FULFILLED)
+    on_us.pay(transfer, from_number=order.from_account)
     return transfer
 
 
-def _to_another_bank(order: Order, *, sender: Account, claim: Claimed) -> Transfer:
-    transfer = _record(order, sender=sender, claim=claim, state=Transfer.State.PENDING)
-    holds.place(sender, amount=order.amount, transfer=transfer)
+def _to_another_bank(order: Order, *, claim: Claimed) -> Transfer:
+    if find(claim.reference) is not None:
+        raise errors.MadeBefore
+    transfer = _ordered(order, claim=claim, state=Transfer.State.PENDING)
+    transfer.from_account = accounts.of(
+        claim.scope, number=order.from_account, currency=order.currency
+    )
+    transfer.save(force_insert=True)
+    holds.place(transfer.from_account, amount=order.amount, transfer=transfer)
     fulfilment.start(
         kind=KIND,
         event_id=f"api:{claim.reference}",
@@ -163,22 +176,17 @@ def _to_another_bank(order: Order, *, sender: Account, claim: Claimed) -> Transf
     return transfer
 
 
-def _record(order: Order, *, sender: Account, claim: Claimed, state: Transfer.State) -> Transfer:
-    decided = state == Transfer.State.FULFILLED
-    transfer = Transfer.objects.create(
+def _ordered(order: Order, *, claim: Claimed, state: Transfer.State) -> Transfer:
+    """The transfer as ordered; not yet written down, and without its account."""
+    return Transfer(
         reference=claim.reference,
         user_id=claim.scope,
         idempotency_key=claim.key,
         request_hash=claim.fingerprint,
-        from_account=sender,
         to_account=order.to_account,
         to_bank=order.to_bank,
         amount=order.amount,
         currency=order.currency,
         narration=order.narration,
         state=state,
-        decided_at=Now() if decided else None,
     )
-    if decided:  # the database's clock, read back
-        transfer.refresh_from_db(fields=["decided_at"])
-    return transfer

@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -56,11 +57,10 @@ class Transfers(APIView):
     def post(self, request: Request) -> HttpResponseBase:
         """Pay: 201 when the money has moved, 202 when another bank still has to take it."""
         claim: Claim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
-        if transfers.find(claim.reference) is not None:
-            return _answer_again(claim.reference, claim, request)
-        order = OrderFields(data=request.data).order()
-        confirmations.require(order, claim=claim, token=request.headers.get("Confirmation-Token"))
-        transfer = transfers.make(order, claim=claim)
+        try:
+            transfer = _made(request, claim)
+        except errors.MadeBefore:
+            return _answer_again(claim, request)
         if transfer.state == Transfer.State.PENDING:
             return _accepted(transfer, claim, request)
         return http_response(answers.created(transfer))
@@ -116,6 +116,13 @@ class Cancellation(APIView):
         return Response(answers.represent(cancelled))
 
 
+def _made(request: Request, claim: "Claim") -> Transfer:
+    with transfers.unless_made(claim, APIException):
+        order = OrderFields(data=request.data).order()
+        confirmations.require(order, claim=claim, token=request.headers.get("Confirmation-Token"))
+    return transfers.make(order, claim=claim)
+
+
 def _accepted(transfer: Transfer, claim: "Claim", request: Request) -> HttpResponseBase:
     """202; or, if the client would rather wait a little, what comes of it in that time."""
     provisional = http_response(answers.accepted(transfer))
@@ -136,13 +143,13 @@ def _accepted(transfer: Transfer, claim: "Claim", request: Request) -> HttpRespo
     return claim.defer(provisional, then=wait)
 
 
-def _answer_again(reference: str, claim: "Claim", request: Request) -> HttpResponseBase:
+def _answer_again(claim: "Claim", request: Request) -> HttpResponseBase:
     """The key's row is gone, the transfer is not: its answer, never a second payment.
 
     Locked, because a verdict at this moment would find no key to complete, and the one that we
     are about to defer would stay open for ever.
     """
-    earlier = transfers.locked(reference)
+    earlier = transfers.locked(claim.reference)
     if earlier.state != Transfer.State.PENDING:
         raise idempotency.AlreadyApplied(answers.final(earlier), earlier.request_hash)
     if earlier.request_hash != claim.fingerprint_like(earlier.request_hash):

@@ -9,9 +9,12 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connection
+from rest_framework.exceptions import ValidationError
 
 from fulfilment.reconcile.evidence import Finding
 from idempotency import gate
+from idempotency.models import IdempotencyKey
+from ledgerline.bank.api.orders import OrderFields
 from ledgerline.bank.models import Account, Posting, Transfer
 from tests.integration.bank.conftest import fund, on_hand
 from tests.integration.bank.outside import EXTERNAL, row_of, says, sent
@@ -169,3 +172,41 @@ def contents() -> dict[str, int]:
             " UNION ALL ".join(f"SELECT '{name}', count(*) FROM \"{name}\"" for name in names)
         )
         return {name: count for name, count in cursor.fetchall() if count}
+
+
+def confirmed_only(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.CONFIRM_ABOVE = {"NGN": 1}
+
+
+def within_a_limit(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.TRANSFER_LIMITS = {"NGN": 1}
+
+
+def spelt_otherwise(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def validate(self: OrderFields, attrs: Any) -> Any:
+        raise ValidationError({"narration": "Must be given in English."})
+
+    monkeypatch.setattr(OrderFields, "validate", validate)
+
+
+@pytest.mark.parametrize("rule", [confirmed_only, within_a_limit, spelt_otherwise])
+@pytest.mark.parametrize("body", [B0, EXTERNAL], ids=["on us", "to another bank"])
+def test_a_rule_that_came_later_does_not_deny_what_was_paid(
+    ada: Account,
+    bola: Account,
+    key: str,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    body: Any,
+    rule: Callable[[Any, pytest.MonkeyPatch], None],
+) -> None:
+    phone = Phone(ada)
+    first = phone.pay(body, key=key)
+    IdempotencyKey.objects.all().delete()
+    cache.clear()
+    rule(settings, monkeypatch)
+    again = phone.pay(body, key=key)
+    assert again.status_code == first.status_code, (
+        f"{again.json()}: the customer is told that a transfer which was made is refused"
+    )
+    assert again.json()["id"] == first.json()["id"]

@@ -108,6 +108,17 @@ def web(settings: Any) -> Iterator[Counted]:
             caches["default"].close()
 
 
+def test_a_first_transfer_waits_for_postgresql_four_times_at_most(web: Counted) -> None:
+    """The look at the key; BEGIN, claim, savepoint; the transfer; its release, answer and COMMIT."""
+    assert web.pay(B0, key="k").status == 201
+    assert web.trips()[0] <= 4, web.told()
+
+
+def test_a_refusal_waits_no_longer_than_a_transfer(web: Counted) -> None:
+    assert web.pay(TOO_MUCH, key="k").status == 400
+    assert web.trips()[0] <= 4, web.told()
+
+
 def test_a_replay_from_redis_does_not_ask_postgresql(web: Counted) -> None:
     first = web.pay(B0, key="k")
     again = web.pay(B0, key="k")
@@ -150,3 +161,15 @@ def test_a_stored_refusal_is_replayed_by_one_look_at_postgresql(web: Counted) ->
 def test_an_answer_is_cached_by_one_call_after_it_was_sent(web: Counted) -> None:
     web.pay(B0, key="k")
     assert web.trips()[1] == 2, web.told()
+
+
+def test_input_that_is_refused_is_undone_in_few_trips(web: Counted) -> None:
+    """Look, begin, is it made already? undo for the answer's own queries, roll back."""
+    assert web.pay(B0 | {"amount": "10"}, key="k").status == 400
+    assert web.trips()[0] <= 5, web.told()
+
+
+def test_an_open_order_is_told_of_in_two_trips(web: Counted) -> None:
+    external = B0 | {"toBank": "058"}
+    assert (web.pay(external, key="k").status, web.pay(external, key="k").status) == (202, 409)
+    assert web.trips()[0] <= 2, web.told()

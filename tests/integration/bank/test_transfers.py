@@ -1,8 +1,12 @@
 """A transfer does what was ordered, or is refused with the code that says why."""
 
 from dataclasses import replace
+from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.db import IntegrityError
+from django.db.models.functions import Now
 
 from fulfilment.models import Fulfilment
 from ledgerline.bank import errors
@@ -87,14 +91,39 @@ def test_a_limit_is_stated_and_the_limit_itself_is_allowed(ada: Account, setting
     assert refusal.value.members == {"limit": 700}
 
 
-def test_one_key_makes_one_transfer_even_without_its_record(ada: Account, bola: Account) -> None:
-    """Whatever happens to the keys: the reference is unique for ever."""
-    from django.db import IntegrityError
-
+@pytest.mark.parametrize("order", [ON_US, EXTERNAL], ids=["on us", "to another bank"])
+def test_one_key_makes_one_transfer_even_without_its_record(
+    ada: Account, bola: Account, settings: Any, order: Order
+) -> None:
+    """Whatever happens to the keys, to the limits and to the accounts: the reference stays."""
     claim = Claim(ada.owner_id)
-    make(ON_US, claim=claim)
+    make(order, claim=claim)
+    with pytest.raises(errors.MadeBefore):
+        make(order, claim=claim)
+    settings.TRANSFER_LIMITS = {"NGN": 1}
+    Account.objects.update(frozen_at=Now())
+    with pytest.raises(errors.MadeBefore):
+        make(order, claim=claim)
+    assert Transfer.objects.count() == 1, "a retry paid a second time"
+
+
+def test_the_reference_itself_is_the_last_word(ada: Account, bola: Account) -> None:
+    """Two requests of one reference at once: neither sees the other's transfer, and one fails."""
+    earlier = make(ON_US, claim=Claim(ada.owner_id))
+    twin = Transfer.objects.get(pk=earlier.pk)
+    twin.pk = uuid4()
     with pytest.raises(IntegrityError, match="bank_transfer_reference"):
-        make(ON_US, claim=claim)
+        twin.save(force_insert=True)
+
+
+def test_what_the_call_returns_is_what_is_written(ada: Account, bola: Account) -> None:
+    made = make(ON_US, claim=Claim(ada.owner_id))
+    written = Transfer.objects.get(pk=made.pk)
+    for field in Transfer._meta.concrete_fields:
+        assert getattr(made, field.attname) == getattr(written, field.attname), field.name
+    assert made.from_account.number == ada.number
+    posting = Posting.objects.get(transfer=made)
+    assert (posting.kind, posting.posted_at) == (Posting.Kind.TRANSFER, made.decided_at)
 
 
 def test_every_refusal_has_a_page_that_explains_it() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from rest_framework.exceptions import ParseError
 from rest_framework.response import Response
 
-from idempotency import Refusal, batches
+from idempotency import Refusal, Transient, batches
 from idempotency.models import IdempotencyKey
 from tests.integration.idempotency.conftest import COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows, succeeds, writes_then
@@ -40,6 +41,19 @@ def test_success_refusal_and_their_replays_are_the_same_either_way(
     assert (paid_again.content, refused_again.content) == (paid.content, refused.content)
     assert rows() == [("paid", "completed", 201), ("refused", "failed", 400)]
     assert effects() == 1, "the refusal kept its writes, or the success lost them"
+
+
+def test_what_is_not_decided_leaves_nothing_behind(
+    ada: Phone, stage_: Stage, key: str, sent: str
+) -> None:
+    stage_.act = lambda request: Response({"n": effect(request)}, status=409)
+    assert (ada.send(key).status_code, effects(), rows()) == (409, 0, [])
+    stage_.act = writes_then(Transient())
+    assert (ada.send(key).status_code, effects(), rows()) == (503, 0, [])
+    stage_.act = writes_then(ParseError())
+    assert (ada.send(key).status_code, effects(), rows()) == (400, 0, [])
+    stage_.act = succeeds
+    assert (ada.send(key).status_code, effects()) == (201, 1)
 
 
 def test_a_commit_that_fails_takes_the_answer_with_it(

@@ -13,6 +13,7 @@ from django.db import connections
 
 from idempotency import conf, store
 from idempotency.errors import ClaimLost
+from idempotency.redaction import mask_text
 from idempotency.rows import COLUMNS, Row, as_row
 from idempotency.store import names
 
@@ -213,7 +214,8 @@ def hold(scope: UUID, key: str, *, token: UUID, reason: str) -> Row:
     limits = conf.current()
     values = names(scope, key) | {
         "token": token,
-        "reason": reason[:_LONGEST_REASON] or "no reason given",
+        # of an exception's text nobody knows what it holds, and staff need no whole account number
+        "reason": mask_text(reason)[:_LONGEST_REASON] or "no reason given",
         "first": limits.recheck_first,
         "last": limits.recheck_last,
     }

@@ -8,7 +8,7 @@ from typing import assert_never
 from idempotency import claims, contract, errors, leases, recovery, responses, transactions
 from idempotency.checkpoints import checkpoint
 from idempotency.claims import Claim
-from idempotency.contract import Decision, Record
+from idempotency.contract import Decision, Record, Status
 from idempotency.endings import Settled
 from idempotency.leased_claims import LeasedClaim, owned
 from idempotency.operations import Terms
@@ -63,8 +63,11 @@ def conclude(mine: LeasedClaim, record: Record, *, lease: timedelta) -> Settled 
                 return mine.hold(reason)
             case _:
                 assert_never(found)
-    except errors.ClaimLost:  # asking took longer than the lease, and somebody else has asked
-        return claims.standing(mine)
+    except errors.ClaimLost:  # asking took longer than the lease, or a person decided meanwhile
+        standing = claims.standing(mine)
+        if isinstance(found, Done) and _contradicts(found, standing):
+            _report_late(mine)
+        return standing
 
 
 def _settled(mine: LeasedClaim, done: Done) -> Settled | Decision:
@@ -81,3 +84,15 @@ def _settled(mine: LeasedClaim, done: Done) -> Settled | Decision:
         return mine.hold(f"what was found could not be stored: {type(error).__name__}")
     first = responses.respond(answer, replayed=True)
     return Settled(responses.Captured(answer, first), replayed=True)
+
+
+def _contradicts(done: Done, standing: Decision) -> bool:
+    """Does what stands deny what was found? Not if another asker settled the key by the same truth."""
+    found = Status.COMPLETED if callable(done.answer) else done.answer.outcome
+    return not isinstance(standing, contract.Replay) or standing.answer.outcome is not found
+
+
+def _report_late(mine: LeasedClaim) -> None:
+    """A person was faster and decided otherwise: somebody has to hear of it."""
+    about = {"operation": mine.operation, "reference": mine.reference}
+    log.error("found too late what happened", extra={"action": "recovery_late"} | about)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from idempotency import Answer, Done, NotDone, store
@@ -139,6 +140,16 @@ def test_asking_now_does_what_the_sweep_would(
     assert said in page
     assert state in page
     assert (desk.asked, trail()) == (1, [("staff:senior", "asked", "")])
+
+
+@pytest.mark.parametrize("step", ["ask", "settle", "release"])
+def test_each_button_owns_its_transaction_also_under_atomic_requests(
+    senior: Client, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+    key = cast.row()
+    assert senior.post(cast.address(key, step), cast.given(key)).status_code == 302
+    assert len(trail()) == 1
 
 
 def test_a_view_that_fails_when_it_is_asked_leaves_the_key_held(senior: Client, desk: Desk) -> None:

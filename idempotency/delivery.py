@@ -44,7 +44,7 @@ def send(
     if isinstance(decided, Settled | Provisional | RolledBack):
         action, response = _ended(decided, slot)
     else:
-        action, response = _standing(decided, call, progress, slot)
+        action, response = _standing(decided, call, claim, progress, slot)
     if isinstance(decided, Provisional) and claim is not None and claim.then is not None:
         response = _followed(response, claim.then)
     return _told_of(action, response, call=call, operation=operation, claim=claim)
@@ -92,6 +92,7 @@ def _followed(
 def _standing(
     decision: Decision,
     call: Call,
+    claim: Claim | None,
     progress: str | Callable[..., Progress] | None,
     slot: cache.Slot | None,
 ) -> tuple[str, HttpResponseBase]:
@@ -109,7 +110,7 @@ def _standing(
         case Expired():
             return "in_progress", _later("in_progress", Progress())
         case Held(_, seconds):
-            return "held", _later("outcome_unknown", Progress(retry_after=seconds))
+            return "held", _unknown(claim, seconds)
         case _:
             assert_never(decision)
 
@@ -129,6 +130,18 @@ def _kept(
 def _later(code: str, progress: Progress) -> HttpResponseBase:
     headers = {**progress.headers, "Retry-After": str(max(1, progress.retry_after))}
     return responses.respond(problems.problem(code, headers=headers.items(), **progress.members))
+
+
+def _unknown(claim: Claim | None, retry_after: int) -> HttpResponseBase:
+    if claim is not None and claim.observed:  # it has no key to ask with, and must not try without
+        return responses.respond(problems.problem("outcome_unknown", retry="never", detail=_NO_KEY))
+    return _later("outcome_unknown", Progress(retry_after=retry_after))
+
+
+_NO_KEY = (
+    "It is being found out. Do not send the request again: it had no Idempotency-Key, so it would "
+    "be a second action."
+)
 
 
 def _told(call: Call, progress: str | Callable[..., Progress] | None, record: Record) -> Progress:

@@ -64,7 +64,11 @@ def test_a_leased_handler_runs_and_is_recovered_without_a_key(
 
     settings.IDEMPOTENCY = desk.LEASE | {"OBSERVE": True}
     stage_.act, stage_.recover = desk.orders_then(RuntimeError("lost")), desk.asks
-    assert ada.send(None, path="/leased/").status_code == 202
+    unknown = ada.send(None, path="/leased/")
+    assert (unknown.status_code, unknown.json()["retry"]) == (202, "never"), (
+        "a client without a key was told to come again, and would pay twice"
+    )
+    assert "Retry-After" not in unknown.headers
     desk.run_out()
     assert sweeps.recover_due() == 1
     [(made, status, code)] = rows()

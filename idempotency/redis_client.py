@@ -20,10 +20,10 @@ def client(alias: str) -> Any:
     It keeps the alias' time-outs, so a server that does not answer costs no more than they say.
     """
     backend: Any = caches[alias]
-    if hasattr(backend, "client"):  # django-redis
+    if hasattr(getattr(backend, "client", None), "get_client"):  # django-redis
         return backend.client.get_client(write=True)
-    if hasattr(backend, "_cache"):  # Django's own
-        return backend._cache.get_client(None, write=True)  # noqa: SLF001  there is no other way in
+    if hasattr(getattr(backend, "_cache", None), "get_client"):  # Django's own has no other way in
+        return backend._cache.get_client(None, write=True)  # noqa: SLF001
     raise ImproperlyConfigured(f"The cache {alias!r} is not a Redis.")
 
 

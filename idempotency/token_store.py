@@ -117,7 +117,7 @@ def _ask(script: str, digest: str, arguments: list[Any]) -> Any:
         return redis_client.client(alias).register_script(script)(keys=[key], args=arguments)
     except redis_client.outages() as error:
         log.warning("token store not there", extra={"action": "tokens_unavailable"}, exc_info=True)
-        raise Transient("Confirmations cannot be checked right now; nothing happened.") from error
+        raise Transient("Tokens cannot be kept or checked right now; nothing happened.") from error
 
 
 def _fields(bound: Mapping[str, str]) -> list[tuple[str, str]]:

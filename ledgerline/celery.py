@@ -24,6 +24,14 @@ def _every_night(sender: Celery, **_: object) -> None:
     )
 
 
+@app.on_after_configure.connect
+def _every_hour(sender: Celery, **_: object) -> None:
+    """Yesterday is closed by the first tick that finds the books right; the others find it closed."""
+    sender.add_periodic_task(
+        crontab(minute="7"), sender.signature("bank.close_day"), name="bank.close_day", expires=1800
+    )
+
+
 @worker_init.connect
 @beat_init.connect
 def _stop_on_errors(**_: object) -> None:

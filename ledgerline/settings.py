@@ -164,6 +164,7 @@ CELERY_TASK_ROUTES = {
     "fulfilment.dispatch": {"queue": "dispatch"},
     "fulfilment.*": {"queue": "keeping"},
     "idempotency.*": {"queue": "keeping"},
+    "bank.*": {"queue": "keeping"},
 }
 CELERY_TASK_DEFAULT_QUEUE = "dispatch"
 # A tick that waited longer than its interval is dropped: the next one does the same work.

@@ -6,6 +6,7 @@ from celery import shared_task
 from django.conf import settings
 
 from idempotency import gate, locks, retention, sweeps
+from ledgerline.bank import closing
 
 # The same worker asks about payments: it must not be busy all night with what is not urgent.
 _RETIRE_WITHIN = timedelta(minutes=10)
@@ -31,3 +32,9 @@ def retire() -> None:
     with locks.held("idempotency.retire", ttl=_RETIRE_WITHIN) as lock:
         if not lock.busy:
             retention.retire(within=_RETIRE_WITHIN)
+
+
+@shared_task(name="bank.close_day", ignore_result=True, max_retries=0)
+def close_day() -> None:
+    """Close yesterday, once the books are right. Two beats, or a tick after it, change nothing."""
+    closing.close_day(closing.yesterday())

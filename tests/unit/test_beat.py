@@ -10,6 +10,8 @@ def test_every_task_of_beat_is_known_to_a_worker() -> None:
     sent = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     assert sent <= set(app.tasks), f"beat sends what nobody knows: {sent - set(app.tasks)}"
     assert "idempotency.recover" in sent
+    assert "bank.close_day" in app.tasks
+    assert app.conf.beat_schedule["bank.close_day"]["schedule"].minute == {7}
 
 
 def test_the_clean_up_runs_once_a_night_in_utc() -> None:

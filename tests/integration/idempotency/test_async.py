@@ -94,6 +94,22 @@ def test_an_awaited_handler_answers_once_and_replays(
 
 
 ANSWERED = Answer(201, (("Content-Type", "text/plain"),), b"original")
+
+
+def test_a_sync_view_under_an_async_server_keeps_out_of_atomic_requests_too(
+    stage_: Stage, key: str, monkeypatch: Any
+) -> None:
+    def act(request: Any) -> Any:
+        effect(request)
+        raise NoMoney
+
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    stage_.act = act
+    first, again = (AsyncPhone().send(key, path="/required/") for _ in "ab")
+    assert (first.status_code, again.content) == (400, first.content)
+    assert (again.headers[MARKER], effects(), stage_.calls) == ("true", 0, 1)
+
+
 OUTCOMES = [
     *[200, 204, 303, 402, 409, 500, 503],
     NoMoney("You have NGN 1.00."),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
+from django.http import JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -85,6 +86,20 @@ def test_a_handler_without_last_writes_settles_too(ada: Phone, stage_: Stage, ke
     stage_.act = lambda request: Response({"pong": True}, status=200)
     first, again = send(ada, key), send(ada, key)
     assert (first.status_code, again.content, again.headers[MARKER]) == (200, first.content, "true")
+
+
+@pytest.mark.parametrize("path", [PATH, "/leased-plain/"])
+def test_a_handler_may_leave_its_last_writes_to_the_claim(
+    ada: Phone, stage_: Stage, key: str, path: str
+) -> None:
+    def write() -> Any:
+        assert connection.in_atomic_block, "the last writes would not commit with the answer"
+        return JsonResponse({"n": effect(stage_.requests[0])}, status=201)
+
+    stage_.act = lambda request: request.idempotency.settle_with(write)
+    first, again = send(ada, key, path=path), send(ada, key, path=path)
+    assert (first.status_code, again.content) == (201, first.content)
+    assert (again.headers[MARKER], effects(), stage_.calls) == ("true", 1, 1)
 
 
 @pytest.mark.parametrize("marked", [False, True], ids=["before the mark", "after the mark"])

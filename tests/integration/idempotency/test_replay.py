@@ -122,6 +122,22 @@ def test_quoted_and_bare_forms_name_one_key(ada: Phone, stage_: Stage, key: str)
     assert effects() == 1
 
 
+ODD_KEYS = ["a:b:c", "../../x", "*", "k%0d%0aX", "a/../b", 'q"uote', "0af3c91e7b" * 25 + "12345"]
+
+
+@pytest.mark.parametrize("cache", ["default", None])
+def test_odd_keys_and_the_longest_are_keys_of_their_own(
+    ada: Phone, stage_: Stage, settings: Any, caplog: Any, cache: str | None
+) -> None:
+    settings.IDEMPOTENCY = {"CACHE": cache}
+    stage_.act = pay
+    firsts = {key: ada.send(key) for key in ODD_KEYS}
+    assert len({answer.content for answer in firsts.values()}) == effects() == len(ODD_KEYS)
+    for key, first in firsts.items():
+        same(first, ada.send(key))
+        assert key not in caplog.text, "a whole key stands in the log"
+
+
 def test_keys_that_differ_in_case_are_two_keys(ada: Phone, stage_: Stage) -> None:
     stage_.act = pay
     assert [MARKER in ada.send(k).headers for k in ("Case", "case")] == [False, False]

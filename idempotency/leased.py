@@ -152,14 +152,17 @@ def _applied(applied: errors.AlreadyApplied, claim: LeasedClaim) -> _Played:
     if applied.fingerprint != claim.fingerprint_like(applied.fingerprint):
         response = responses.respond(errors.KeyReused().answer())
         return _Played(response, Exit.ROLL_BACK, why="its reference belongs to another request")
-    first = responses.respond(applied.answer, replayed=True)
+    first = responses.respond(applied.answer)
     return _Played(first, Exit.SETTLE, why="", replayed=True)
 
 
 def _settled(claim: LeasedClaim, played: _Played) -> Ending:
     captured = responses.capture(played.response)
     claim.settle(lambda: captured.answer)
-    return Settled(captured, replayed=played.replayed)
+    if not played.replayed:
+        return Settled(captured)
+    again = responses.respond(captured.answer, replayed=True)
+    return Settled(responses.Captured(captured.answer, again), replayed=True)
 
 
 def _leave(claim: LeasedClaim, played: _Played) -> Ending | Decision:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any
 
 from django.core.checks import CheckMessage, Error
+from django.core.checks import Warning as CheckWarning
 
 from idempotency import conf
 
@@ -17,7 +17,7 @@ _SHORTEST = timedelta(milliseconds=1)
 
 
 def check_limits(**_: object) -> Sequence[CheckMessage]:
-    """E018 alone if a value is of the wrong kind; else E014, E016 and E017."""
+    """E018 alone if a value is of the wrong kind; else E014, E016, E017 and W018."""
     return list(wrong_kinds()) or [*_counts(), *_waits(), *_retention()]
 
 
@@ -54,20 +54,20 @@ def _waits() -> Iterator[CheckMessage]:
                 hint=f"The default is {getattr(conf.Settings(), name).total_seconds():g} s.",
                 id="idempotency.E014",
             )
-    for longer, shorter in pairwise(_WAITS):
-        if getattr(limits, longer) < getattr(limits, shorter) + _margin(shorter):
-            yield Error(
-                f"IDEMPOTENCY[{longer.upper()!r}] is too short beside "
-                f"IDEMPOTENCY[{shorter.upper()!r}]: IDLE_TIMEOUT >= STATEMENT_TIMEOUT > LOCK_TIMEOUT.",
-                hint="The lock's time-out strikes first, then the statement's, then that of the idle "
-                "transaction: else a busy row looks like a dead database.",
-                id="idempotency.E014",
-            )
-
-
-def _margin(shorter: str) -> timedelta:
-    """A lock's wait must end before its statement does; a statement may be as long as an idle pause."""
-    return _SHORTEST if shorter == "lock_timeout" else timedelta(0)
+    if limits.statement_timeout <= limits.lock_timeout:
+        yield Error(
+            "IDEMPOTENCY['STATEMENT_TIMEOUT'] must be longer than IDEMPOTENCY['LOCK_TIMEOUT']: a row "
+            "that is busy would look like a database that is slow.",
+            hint="Raise the one or lower the other; the inner time-out has to strike first.",
+            id="idempotency.E014",
+        )
+    if limits.idle_timeout < limits.statement_timeout:
+        yield CheckWarning(
+            "IDEMPOTENCY['IDLE_TIMEOUT'] is shorter than IDEMPOTENCY['STATEMENT_TIMEOUT']: a handler "
+            "may wait longer for the database than it may think between two statements.",
+            hint="Raise it, unless no handler ever pauses inside its transaction.",
+            id="idempotency.W018",
+        )
 
 
 def _retention() -> Iterator[CheckMessage]:

@@ -36,13 +36,13 @@ class Environment:
                 if not link.exists():
                     link.symlink_to(top)
 
-    def install(self, wheel: Path, *, extras: str, offline: bool) -> None:
+    def install(self, wheel: Path, *, extras: str, offline: bool, also: str | None = None) -> None:
         """Install the wheel; offline, every requirement of it has to be there already."""
         where = ["--no-index"] if offline else []
         target = f"ledgerline[{extras}] @ {wheel.as_uri()}"
         run([
             sys.executable, "-m", "pip", "--python", str(self.python), "install", "--quiet",
-            "--disable-pip-version-check", *where, target,
+            "--disable-pip-version-check", *where, target, *([also] if also else []),
         ])  # fmt: skip
 
 

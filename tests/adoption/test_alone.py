@@ -1,6 +1,7 @@
 """`idempotency` in a project that has Django and PostgreSQL and nothing else."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -94,6 +95,11 @@ def test_staff_see_the_keys_and_never_a_body(address: str, ada: httpx2.Client) -
         assert "shop.order" in page.text
         assert "777" not in page.text
         assert "Ledgerline" not in page.text, "the service's own admin pages are in the app"
+        one = re.search(r'href="(/admin/idempotency/keylisting/[^"?]+/change/)', page.text)
+        assert one is not None, page.text
+        opened = browser.get(one[1])
+        assert opened.status_code == 200, opened.text[:2000]
+        assert "shop.order" in opened.text
 
 
 def test_its_checks_and_commands_run(alone: Project) -> None:

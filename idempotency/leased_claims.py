@@ -29,6 +29,12 @@ class LeasedClaim(Claim):
     with claim.settling():      # the transaction in which the answer is stored, too
         order = Order.objects.create(reference=claim.reference, desk_id=opened.id)
         return Response({"order": order.pk}, status=201)
+
+    An async handler says so in two other words:
+
+    await claim.asending()
+    opened = await desk.open(claim.reference, deadline=claim.deadline)
+    return claim.settle_with(lambda: placed(claim.reference, opened))  # writes, then the response
     """
 
     token: UUID

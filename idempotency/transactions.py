@@ -39,7 +39,8 @@ def own(request: HttpRequest) -> Iterator[None]:
     The transaction that Django keeps around the view ends here, as if the view began only now: what
     authentication wrote is committed, as it is without ATOMIC_REQUESTS. Nothing that decides may be
     left to that transaction: its COMMIT comes after the answer, and all it knows is "raised" or
-    "returned". Django finds an empty one of its own afterwards, which costs no statement. A
+    "returned". Django finds an empty one of its own afterwards, which costs no statement. A view
+    that calls a guarded one keeps what it wrote before, again as without ATOMIC_REQUESTS. A
     transaction that anybody else has opened stays, for `refuse_outer` to name.
     """
     ended: list[tuple[str, Any]] = []

@@ -16,7 +16,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.generics import GenericAPIView
 from rest_framework.parsers import BaseParser, FormParser, MultiPartParser
-from rest_framework.permissions import BasePermission
+from rest_framework.permissions import BasePermission, IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -124,3 +124,16 @@ class Streaming(BaseParser):
 class Peeked(Required):
     permission_classes = (Peeks,)
     parser_classes = (Streaming, FormParser, MultiPartParser)
+
+
+class Door(BasePermission):
+    """A permission that the test gives and takes."""
+
+    is_open = True
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return Door.is_open
+
+
+class Behind(Required):
+    permission_classes = (IsAuthenticated, Door)

@@ -20,6 +20,7 @@ urlpatterns = [
     path("class/", views.Plain.as_view()),
     path("seen/", kinds.Seen.as_view()),
     path("peeked/", kinds.Peeked.as_view()),
+    path("behind/", kinds.Behind.as_view()),
     path("inherits/", kinds.Inherits.as_view()),
     path("mixed/", kinds.Mixed.as_view()),
     path("generic/", kinds.Generic.as_view()),

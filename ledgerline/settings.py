@@ -150,6 +150,7 @@ IDEMPOTENCY = {
     "MARGIN": env.seconds("IDEMPOTENCY_MARGIN", 5),
     "RECHECK_FIRST": env.seconds("IDEMPOTENCY_RECHECK_FIRST", 10),
     "RECHECK_LAST": env.seconds("IDEMPOTENCY_RECHECK_LAST", 3600),
+    "CACHE_TTL": env.seconds("IDEMPOTENCY_CACHE_TTL", 86400),
     # A final answer is kept for 30 days; a retry that comes later is answered by its reference.
     "RETENTION": env.seconds("IDEMPOTENCY_RETENTION", 30 * 86400),
     "RETENTION_BATCH": env.integer("IDEMPOTENCY_RETENTION_BATCH", 1000),

@@ -12,6 +12,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from idempotency import OutcomeUnknown, Refusal, Transient
+from idempotency.testing import at_once
 from tests.integration.idempotency import views
 from tests.integration.idempotency.conftest import COMMITTING, Phone
 from tests.integration.idempotency.stage import (
@@ -155,6 +156,21 @@ def test_the_unguarded_actions_of_a_guarded_viewset_keep_their_transaction(
     for path, method in [("/set/", "put"), ("/required/", "get"), ("/actions/note/", "post")]:
         assert ada.send(None, path=path, method=method).json() == {"atomic": True}
     assert ada.send(None, path="/batch/").json() == {"atomic": True}
+
+
+def test_of_many_at_once_one_runs_under_atomic_requests(
+    ada: Phone, stage_: Stage, key: str, atomic: None
+) -> None:
+    def act(request: Any) -> Response:
+        number = effect(request)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(0.3)")  # long enough for the others to meet it
+        return Response({"n": number}, status=201)
+
+    stage_.act = act
+    at_once(lambda: ada.send(key), effects=effects, times=8)
+    assert (stage_.calls, rows()) == (1, [(key, "completed", 201)])
+    assert ada.send(key).headers[MARKER] == "true"
 
 
 def test_what_authentication_writes_is_kept_as_without_atomic_requests(

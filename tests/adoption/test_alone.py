@@ -112,7 +112,7 @@ def test_its_checks_and_commands_run(alone: Project) -> None:
 def test_its_owner_can_test_with_the_helpers(alone: Project) -> None:
     said = alone.manage("test", "shop")
     assert "OK" in said
-    assert "Ran 4 tests" in said
+    assert "Ran 5 tests" in said
 
 
 def test_only_what_an_extra_brings_needs_an_extra(alone: Project) -> None:

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from idempotency import store
@@ -69,10 +70,10 @@ def what(entry: AuditEntry) -> str:
 class AuditEntryAdmin(ReadOnly, _Base):
     """Newest first; found by what it is about. The database refuses every change as well."""
 
-    list_display = ("at", "actor", "action", "subject", "reason_masked")
-    list_display_links = ("at",)
-    fields = ("at", "actor", "action", "subject", "reason_masked", "details")
-    readonly_fields = ("reason_masked",)
+    list_display = ("moment", "who", "what", "subject", "why")
+    list_display_links = ("moment",)
+    fields = ("moment", "who", "what", "subject", "why", "details")
+    readonly_fields = ("moment", "who", "what", "why")
     search_fields = ("subject__exact",)
     search_help_text = "key:<user>:<key> or action:<slot>, as the list shows it."
     ordering = ("-id",)
@@ -80,10 +81,31 @@ class AuditEntryAdmin(ReadOnly, _Base):
     paginator = BoundedPaginator
     show_full_result_count = False  # counting a large table costs more than the page
 
-    @admin.display(description="reason")
-    def reason_masked(self, entry: AuditEntry) -> str:
+    @admin.display(description="when", ordering="-id")
+    def moment(self, entry: AuditEntry) -> SafeString:
+        """With zone and age."""
+        return when(entry.at, now=timezone.now())
+
+    @admin.display(description="who")
+    def who(self, entry: AuditEntry) -> str:
+        """The name of the person."""
+        return who(entry)
+
+    @admin.display(description="did what")
+    def what(self, entry: AuditEntry) -> str:
+        """In the words of a key's page."""
+        return what(entry)
+
+    @admin.display(description="why")
+    def why(self, entry: AuditEntry) -> str:
         """What the person wrote, without numbers that nobody needs to see."""
         return mask_text(entry.reason)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The list under a title that says what is in it."""
+        return super().changelist_view(request, {"title": "What people did by hand"})
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Where the keys are."""

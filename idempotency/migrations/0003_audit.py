@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name": "audit entry",
-                "verbose_name_plural": "audit trail",
+                "verbose_name_plural": "audit entries",
                 "db_table": "idempotency_audit",
                 "default_permissions": ("view",),
                 "indexes": [

@@ -129,6 +129,8 @@ def test_the_trail_is_found_by_what_it_is_about(senior: Client) -> None:
     opened(senior, key, "first reason")
     opened(senior, other, "second reason")
     listing = "/admin/idempotency/auditentry/"
-    assert "second reason" in senior.get(listing).content.decode()
+    page = senior.get(listing).content.decode()
+    for said in ("second reason", "opened the stored answer", "What people did by hand", " UTC"):
+        assert said in page, said
     found = senior.get(listing, {"q": f"key:{key.user_id}:{key.key}"}).content.decode()
     assert ("first reason" in found, "second reason" in found) == (True, False)

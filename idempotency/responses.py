@@ -61,7 +61,8 @@ def capture(response: HttpResponseBase) -> Captured:
     Stored are the headers that HEADERS allows, repeated ones where the response's `items()` repeats
     them (a plain HttpResponse cannot). What middleware adds after the view is each answer's own.
     """
-    _refuse_markers(response)
+    if not isinstance(response, AnswerResponse):  # a handler's own, not an earlier answer of ours
+        _refuse_markers(response)
     body = _content(response, conf.current().max_response_bytes)
     answer = Answer(response.status_code, _kept(response, omitted=body is None), body or b"")
     if body is None:

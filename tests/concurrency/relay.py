@@ -1,4 +1,4 @@
-"""Between a process and PostgreSQL: kills the process at the n-th thing that either of them says."""
+"""Between a process and PostgreSQL: kills the process at the n-th thing that either says."""
 
 import os
 import select
@@ -7,6 +7,8 @@ import socket
 import threading
 from concurrent.futures import Future
 from contextlib import suppress
+
+READY = b"Z\x00\x00\x00\x05"  # ReadyForQuery, before its one byte of state
 
 
 class Relay:
@@ -43,17 +45,27 @@ class Relay:
 
     def _pass_on(self, near: socket.socket, far: socket.socket) -> None:
         """Both ways, until one end closes or something fatal was said."""
+        speaker = None
         with near, far, suppress(OSError):
             while ready := select.select([near, far], [], [])[0]:
-                source = ready[0]
-                said = source.recv(65536)
+                said = ready[0].recv(65536)
                 if not said:
                     return
-                if self._is_fatal(said):
-                    os.kill(self.victim.result(timeout=20), signal.SIGKILL)
+                self._note(said, more=ready[0] is speaker)
+                speaker = ready[0]
+                if self.at is not None and len(self.heard) >= self.at:
+                    self._end(speaker, said, is_server=speaker is far)
                     return
-                (far if source is near else near).sendall(said)
+                (far if speaker is near else near).sendall(said)
 
-    def _is_fatal(self, said: bytes) -> bool:
-        self.heard.append(said)
-        return self.at is not None and len(self.heard) >= self.at
+    def _note(self, said: bytes, *, more: bool) -> None:
+        """What one of them says without an answer in between is one thing, in however many pieces."""
+        if more:
+            self.heard[-1] += said
+        else:
+            self.heard.append(said)
+
+    def _end(self, speaker: socket.socket, said: bytes, *, is_server: bool) -> None:
+        while is_server and said and said[-6:-1] != READY:  # all that it was told has happened
+            said = speaker.recv(65536)
+        os.kill(self.victim.result(timeout=20), signal.SIGKILL)

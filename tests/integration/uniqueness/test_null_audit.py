@@ -1,13 +1,12 @@
 """W001 says what PostgreSQL does: where it warns, two equal rows get in, and nowhere else."""
 
-import json
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core.checks import run_checks
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce, Lower
@@ -17,10 +16,10 @@ from idempotency import checks
 from idempotency.nulls import in_models, report
 from idempotency.nulls.rules import Form, form_of
 from idempotency.uniqueness import unique_with_null
+from tests.integration.uniqueness.strangers import table
 
 pytestmark = pytest.mark.django_db
 
-COLUMNS = "address text NOT NULL, namespace text, kind text NOT NULL, number int"
 BLIND = "two equal rows are in the table, and the audit says that it keeps them apart"
 SHY = "PostgreSQL keeps the rows apart, and the audit says that it does not"
 
@@ -48,16 +47,6 @@ OPEN = [
     ["INDEX (address, (COALESCE(namespace, number::text)))"],
     ["UNIQUE (address, namespace)", "INDEX (address) WHERE namespace IS NULL AND kind = 'b'"],
 ]
-
-
-def table(*declared: str) -> None:
-    """A table of nobody's, with these unique constraints and indexes."""
-    constraints = [text for text in declared if text.startswith("UNIQUE")]
-    with connection.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE strangers ({', '.join([COLUMNS, *constraints])})")
-        for text in declared:
-            if text.startswith("INDEX"):
-                cursor.execute(f"CREATE UNIQUE INDEX ON strangers {text.removeprefix('INDEX ')}")
 
 
 def lets_equal_rows_in() -> bool:
@@ -243,54 +232,6 @@ def test_ledgerline_itself_has_no_unexplained_null(db: None) -> None:
     )
     call_command("audit_uniqueness", stdout=StringIO())
     call_command("check", databases=["default"], fail_level="WARNING")
-
-
-def audit(*arguments: str) -> tuple[str, str]:
-    """(what it printed, why it ended with 1)."""
-    out, why = StringIO(), ""
-    try:
-        call_command("audit_uniqueness", *arguments, stdout=out)
-    except CommandError as error:
-        why = f"{error} ({error.returncode})"
-    return out.getvalue(), why
-
-
-def test_the_command_lists_what_knows_null_and_fails_for_what_is_unexplained(
-    settings: Any,
-) -> None:
-    table("UNIQUE (address, namespace)", "UNIQUE (address, kind)")
-    printed, why = audit()
-    [line] = [line for line in printed.splitlines() if "strangers" in line]
-    assert line.split()[:3] == ["open", "strangers", "strangers_address_namespace_key"]
-    assert why.startswith("1 of ")
-    assert why.endswith("(1)"), "a pipeline would not notice"
-    allowed = {"strangers.strangers_address_namespace_key": "a test", "nobody.there": "old"}
-    settings.IDEMPOTENCY = settings.IDEMPOTENCY | {
-        "NULLS_ALLOWED": settings.IDEMPOTENCY.get("NULLS_ALLOWED", {}) | allowed
-    }
-    printed, why = audit()
-    assert why == ""
-    assert "NULLS_ALLOWED names nobody.there, which is not in this list." in printed
-    [row] = [r for r in json.loads(audit("--format", "json")[0]) if r["table"] == "strangers"]
-    assert row | {"labels": []} == {
-        "verdict": "allowed",
-        "table": "strangers",
-        "constraint": "strangers_address_namespace_key",
-        "labels": [],
-        "columns": ["address", "namespace"],
-        "nullable": ["namespace"],
-        "form": "open",
-        "where": "database",
-        "reason": "a test",
-    }
-
-
-def test_the_command_names_each_constraint_once_though_models_and_database_have_it() -> None:
-    rows = json.loads(audit("--format", "json")[0])
-    names = [(row["table"], tuple(row["columns"]), row["constraint"]) for row in rows]
-    assert len(names) == len(set(names))
-    missing = [row for row in rows if row["where"] == "models"]
-    assert missing == [], "the database lacks what a model declares, or it was not recognised"
 
 
 def test_an_app_gives_the_reasons_for_its_own_models_and_for_nobody_elses(

@@ -27,6 +27,11 @@ class Report:
         """How many promises were broken."""
         return sum(finding.verdict is Verdict.FAILED for _, finding in self.findings)
 
+    @property
+    def says_nothing(self) -> bool:
+        """True if no promise could be judged at all: no reason to be content."""
+        return all(finding.verdict is Verdict.UNKNOWN for _, finding in self.findings)
+
     def as_text(self) -> str:
         """Every check in words; the exchanges stand below what was not passed."""
         lines = [line for check, finding in self.findings for line in self._lines(check, finding)]

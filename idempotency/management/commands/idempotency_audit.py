@@ -15,7 +15,10 @@ from idempotency.audit.target import Target
 
 
 class Command(BaseCommand):
-    """Fires about twenty black-box checks at a running endpoint; any failure ends it with status 1."""
+    """Fires about twenty black-box checks at a running endpoint.
+
+    It ends with status 1 if a promise is broken, and with 2 if nothing was sent or could be judged.
+    """
 
     help = "Audit a running endpoint for what its Idempotency-Key promises; it may be anybody's."
     requires_system_checks = ()  # it needs neither this project's database nor its settings
@@ -55,6 +58,8 @@ class Command(BaseCommand):
         evidence = conversation.hold(order, courier=courier)
         found = Report(options["url"], order, evidence, tuple(checks.judge(evidence)))
         self.stdout.write(found.as_json() if options["format"] == "json" else found.as_text())
+        if found.says_nothing:
+            raise CommandError("Nothing could be audited.", returncode=2)
         if found.failures:
             raise CommandError(f"{found.failures} promises are broken.", returncode=1)
 
@@ -69,8 +74,15 @@ class Command(BaseCommand):
                 "owner has agreed.",
                 returncode=2,
             )
-        if input(f"Send it to {where.host} ({where.address})? Type yes: ").strip() != "yes":
+        if _asked(f"Send it to {where.host} ({where.address})? Type yes: ") != "yes":
             raise CommandError("Nothing was sent.", returncode=2)
+
+
+def _asked(question: str) -> str:
+    try:
+        return input(question).strip()
+    except EOFError:  # Ctrl-D is a no
+        return ""
 
 
 def _order(options: dict[str, Any]) -> Order:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,8 +73,8 @@ def found(url: str, **options: Any) -> dict[str, dict[str, Any]]:
             "idempotency_audit", url, body=ORDER, format="json", stdout=written, stderr=StringIO(),
             **options,
         )  # fmt: skip
-    except CommandError as error:
-        if error.returncode != 1:
+    except CommandError:
+        if not written.getvalue():
             raise
     return {check["check"]: check for check in json.loads(written.getvalue())["checks"]}
 
@@ -119,6 +120,20 @@ def test_an_endpoint_that_refuses_the_first_request_gets_no_second_one() -> None
     assert len(server.seen) == 1, "it went on although nothing could be learnt"
     assert "401" in checks["first"]["seen"]
     assert {check["verdict"] for check in checks.values()} == {"could not tell"}
+
+
+def test_an_audit_that_shows_nothing_does_not_end_as_if_all_was_well() -> None:
+    with desk(lambda call: call.say(404, b"")) as server:
+        host, port = server.server_address
+        with pytest.raises(CommandError, match="Nothing could be audited") as ended:
+            call_command(
+                "idempotency_audit",
+                f"http://{host}:{port}/",
+                body=ORDER,
+                stdout=StringIO(),
+                stderr=StringIO(),
+            )
+    assert ended.value.returncode == 2
 
 
 def test_an_answer_that_never_ends_does_not_hold_the_audit() -> None:
@@ -188,9 +203,10 @@ def test_nothing_is_sent_to_another_machine_unless_a_person_agrees(
     with pytest.raises(CommandError, match="nobody is there to ask") as refused:
         found(elsewhere)
     assert refused.value.returncode == 2
-    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
-    with pytest.raises(CommandError, match="Nothing was sent"):
-        found(elsewhere)
+    for typed in ("no\n", "y\n", ""):
+        monkeypatch.setattr("sys.stdin", Terminal(typed))
+        with pytest.raises(CommandError, match="Nothing was sent"):
+            found(elsewhere)
 
 
 @pytest.mark.parametrize(
@@ -206,3 +222,27 @@ def test_a_header_that_is_none_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(CommandError, match=sentence):
         found("http://127.0.0.1:9/orders", **options)
+
+
+def test_order_and_credentials_may_come_from_files(tmp_path: Path) -> None:
+    (tmp_path / "order").write_bytes(b"sku=7")
+    (tmp_path / "headers").write_text("Authorization: Bearer t\n\nContent-Type: text/plain\n")
+    got: list[tuple[str, ...]] = []
+
+    def look(call: Desk) -> None:
+        names = ("Authorization", "Content-Type", "Content-Length")
+        got.append(tuple(call.headers[name] for name in names))
+        call.say(401, b"")
+
+    with desk(look) as server:
+        host, port = server.server_address
+        files = {"body_file": tmp_path / "order", "header": [f"@{tmp_path / 'headers'}"]}
+        with pytest.raises(CommandError, match="Nothing could be audited"):
+            call_command(
+                "idempotency_audit",
+                f"http://{host}:{port}/",
+                stdout=StringIO(),
+                stderr=StringIO(),
+                **files,
+            )
+    assert got == [("Bearer t", "text/plain", "5")]

@@ -10,7 +10,7 @@ is not ours to begin and end, the same statements go one by one.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.db import connections
@@ -18,15 +18,19 @@ from django.db.backends.postgresql.psycopg_any import is_psycopg3
 
 
 @contextmanager
-def batch(using: str) -> Iterator[None]:
-    """Send what the block executes together, and wait for it once, at the block's end."""
-    connection = connections[using]
+def batch(using: str) -> Iterator[bool]:
+    """Send what the block executes together, and wait for it once, at the block's end.
+
+    The block gets whether that is so; if not, every statement has its result when it returns.
+    """
+    connection: Any = connections[using]
     connection.ensure_connection()
-    if not _can_pipeline():
-        yield
-        return
-    with connection.wrap_database_errors, connection.connection.pipeline():
-        yield
+    together = _can_pipeline() and not _forgets_too_late(connection)
+    with ExitStack() as stack:
+        if together:
+            stack.enter_context(connection.wrap_database_errors)
+            stack.enter_context(connection.connection.pipeline())
+        yield together
 
 
 @contextmanager
@@ -34,12 +38,13 @@ def opening(using: str) -> Iterator[None]:
     """A batch that begins the transaction of the atomic block around it, if nothing has yet."""
     connection: Any = connections[using]
     connection.ensure_connection()
-    if not _can_pipeline() or not _is_idle(connection.connection):
-        with batch(using):
-            yield
-        return
-    with _beginning_by_hand(connection.connection), batch(using):
-        connection.connection.execute(_begin(connection.connection))
+    with ExitStack() as stack:
+        ours = _can_pipeline() and _is_idle(connection.connection)
+        if ours:
+            stack.enter_context(_beginning_by_hand(connection.connection))
+        stack.enter_context(batch(using))
+        if ours:
+            connection.connection.execute(_begin(connection.connection))
         yield
 
 
@@ -51,22 +56,27 @@ def closing(using: str, *, commit: bool = True) -> Iterator[None]:
     they should: inside it they would not see their own results.
     """
     connection: Any = connections[using]
-    with batch(using):
+    with batch(using) as together:
         yield
-        if (
-            _can_pipeline()
-            and _ends_here(connection)
-            and not (commit and connection.needs_rollback)
-        ):
+        if together and _ends_here(connection) and not (commit and connection.needs_rollback):
             connection.connection.execute("COMMIT" if commit else "ROLLBACK")
 
 
 def _can_pipeline() -> bool:
     if not is_psycopg3:
         return False
-    from psycopg import Pipeline  # a base dependency of nobody who uses psycopg 2
+    from psycopg import Pipeline  # whoever uses psycopg 2 need not have it
 
     return Pipeline.is_supported()
+
+
+def _forgets_too_late(connection: Any) -> bool:
+    """Will something be rolled back, and are statements prepared (`prepare_threshold`)?
+
+    psycopg drops all prepared statements when it sees a rollback. Behind a pipeline it sees that
+    late, and drops the first statement that comes after it as well, which it believes to be there.
+    """
+    return bool(connection.needs_rollback and connection.connection.prepare_threshold is not None)
 
 
 def _is_idle(raw: Any) -> bool:

@@ -1,6 +1,6 @@
 """What travels together still fails, commits and is seen as if each statement had gone alone (18, C025)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -22,16 +22,24 @@ class NoMoney(Refusal):
     code = "no_money"
 
 
-@pytest.fixture(params=["in batches", "one by one"])
-def sent(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How statements go: as one trip, or as a driver without pipelines sends them."""
+@pytest.fixture(params=["in batches", "one by one", "prepared"])
+def sent(request: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """How statements go: as one trip; as a driver without pipelines sends them; and prepared, with
+    parameters that the server binds."""
     if request.param == "one by one":
         monkeypatch.setattr(batches, "_can_pipeline", lambda: False)
-    return str(request.param)
+    if request.param == "prepared":
+        connection.close()
+        bound = {"server_side_binding": True, "prepare_threshold": 0}
+        options = connection.settings_dict["OPTIONS"] | bound
+        monkeypatch.setitem(connection.settings_dict, "OPTIONS", options)
+    yield
+    if request.param == "prepared":
+        connection.close()
 
 
 def test_success_refusal_and_their_replays_are_the_same_either_way(
-    ada: Phone, stage_: Stage, sent: str
+    ada: Phone, stage_: Stage, sent: None
 ) -> None:
     stage_.act = succeeds
     paid, paid_again = ada.send("paid"), ada.send("paid")
@@ -44,7 +52,7 @@ def test_success_refusal_and_their_replays_are_the_same_either_way(
 
 
 def test_what_is_not_decided_leaves_nothing_behind(
-    ada: Phone, stage_: Stage, key: str, sent: str
+    ada: Phone, stage_: Stage, key: str, sent: None
 ) -> None:
     stage_.act = lambda request: Response({"n": effect(request)}, status=409)
     assert (ada.send(key).status_code, effects(), rows()) == (409, 0, [])
@@ -57,7 +65,7 @@ def test_what_is_not_decided_leaves_nothing_behind(
 
 
 def test_a_commit_that_fails_takes_the_answer_with_it(
-    ada: Phone, stage_: Stage, key: str, sent: str
+    ada: Phone, stage_: Stage, key: str, sent: None
 ) -> None:
     told: list[str] = []
 
@@ -88,7 +96,7 @@ def answered(request: Any) -> None:
 
 @pytest.mark.parametrize("lose", [gone, answered])
 def test_an_answer_that_finds_no_open_claim_undoes_everything(
-    ada: Phone, stage_: Stage, key: str, sent: str, lose: Callable[[Any], None]
+    ada: Phone, stage_: Stage, key: str, sent: None, lose: Callable[[Any], None]
 ) -> None:
     """COMMIT is on its way behind the answer and must not be reached."""
 
@@ -103,7 +111,7 @@ def test_an_answer_that_finds_no_open_claim_undoes_everything(
 
 
 def test_hooks_run_after_the_commit_and_see_their_own_results(
-    ada: Phone, stage_: Stage, key: str, sent: str
+    ada: Phone, stage_: Stage, key: str, sent: None
 ) -> None:
     seen: list[Any] = []
 
@@ -117,7 +125,7 @@ def test_hooks_run_after_the_commit_and_see_their_own_results(
     assert seen == [(1, False)], "a hook ran inside the batch, or before the COMMIT was answered"
 
 
-def test_a_hook_of_a_refusal_never_runs(ada: Phone, stage_: Stage, key: str, sent: str) -> None:
+def test_a_hook_of_a_refusal_never_runs(ada: Phone, stage_: Stage, key: str, sent: None) -> None:
     ran: list[str] = []
 
     def act(request: Any) -> Response:
@@ -129,7 +137,7 @@ def test_a_hook_of_a_refusal_never_runs(ada: Phone, stage_: Stage, key: str, sen
 
 
 def test_a_handler_may_read_locked_rows_piece_by_piece(
-    ada: Phone, stage_: Stage, key: str, sent: str
+    ada: Phone, stage_: Stage, key: str, sent: None
 ) -> None:
     """PostgreSQL has no cursor FOR UPDATE that outlives its transaction, as one in autocommit would."""
 
@@ -151,7 +159,7 @@ def undone(request: Any) -> None:
 
 
 def test_a_handler_keeps_savepoints_of_its_own(
-    ada: Phone, stage_: Stage, key: str, sent: str
+    ada: Phone, stage_: Stage, key: str, sent: None
 ) -> None:
     def act(request: Any) -> Response:
         effect(request)
@@ -165,7 +173,7 @@ def test_a_handler_keeps_savepoints_of_its_own(
 
 
 def test_a_connection_that_died_between_two_requests_is_replaced_before_anything_begins(
-    ada: Phone, stage_: Stage, key: str, sent: str
+    ada: Phone, stage_: Stage, key: str, sent: None
 ) -> None:
     stage_.act = succeeds
     ada.send(key)
@@ -182,7 +190,7 @@ def test_a_connection_that_died_between_two_requests_is_replaced_before_anything
 
 @pytest.mark.parametrize("level", ["read committed", "serializable"])
 def test_the_transaction_has_the_isolation_that_the_settings_ask_for(
-    ada: Phone, stage_: Stage, key: str, sent: str, level: str
+    ada: Phone, stage_: Stage, key: str, sent: None, level: str
 ) -> None:
     from psycopg import IsolationLevel
 

@@ -88,6 +88,18 @@ def test_a_handler_without_last_writes_settles_too(ada: Phone, stage_: Stage, ke
     assert (first.status_code, again.content, again.headers[MARKER]) == (200, first.content, "true")
 
 
+def test_a_leased_replay_and_a_reused_key_take_one_statement_of_postgresql(
+    ada: Phone, stage_: Stage, key: str, settings: Any, django_assert_num_queries: Any
+) -> None:
+    settings.IDEMPOTENCY = {"CACHE": None}
+    stage_.act = lambda request: Response({"pong": True}, status=200)
+    send(ada, key)
+    with django_assert_num_queries(1):
+        assert send(ada, key).headers[MARKER] == "true"
+    with django_assert_num_queries(1):
+        assert send(ada, key, {"amount": 2}).status_code == 422
+
+
 @pytest.mark.parametrize("path", [PATH, "/leased-plain/"])
 def test_a_handler_may_leave_its_last_writes_to_the_claim(
     ada: Phone, stage_: Stage, key: str, path: str

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
+from django.db import NotSupportedError, ProgrammingError
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.module_loading import import_string
@@ -112,10 +113,7 @@ def on_record(claim: Claim) -> contract.Decision | None:
     whoever meets a held, deferred or reused key, open no transaction and take no lock. They are
     few until something breaks, and then they come all at once.
     """
-    cached = conf.current().cache is not None
-    found = transactions.first_look(
-        store.alias(None), lambda: store.look(claim.scope, claim.key, cached=cached)
-    )
+    found = transactions.first_look(store.alias(None), lambda: _look(claim))
     claim.timeline = found.timeline
     if found.timeline is not None:
         timeline.learn(found.timeline)
@@ -134,6 +132,17 @@ def authenticated_user(request: Any) -> object:
     """The default SCOPE: the primary key of the authenticated user, or None."""
     user = getattr(request, "user", None)
     return user.pk if user is not None and user.is_authenticated else None
+
+
+def _look(claim: Claim) -> store.Look:
+    cached = conf.current().cache is not None and timeline.is_told()
+    try:
+        return store.look(claim.scope, claim.key, cached=cached)
+    except (NotSupportedError, ProgrammingError):
+        if not cached:
+            raise
+        timeline.refused()
+        return store.look(claim.scope, claim.key, cached=False)
 
 
 def _decided(claim: Claim, row: Row) -> contract.Decision:

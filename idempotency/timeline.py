@@ -1,11 +1,14 @@
 """On which history of the database do we stand? A promotion that lost commits starts a new one."""
 
+import logging
 import time
 
 from django.db import connections
 from django.db.backends.signals import connection_created
 
 from idempotency import conf
+
+log = logging.getLogger("idempotency")
 
 # The timeline of the write-ahead log itself: the control file learns a promotion only with the
 # first checkpoint after it.
@@ -16,6 +19,7 @@ TIMELINE = "substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)"
 _REMEMBER = 10.0
 
 _known: dict[str, tuple[str, float]] = {}
+_untold: set[str] = set()
 
 
 def known() -> str | None:
@@ -27,6 +31,20 @@ def known() -> str | None:
 def learn(timeline: str) -> None:
     """Every first look at a key brings it along, so that it costs no round trip of its own."""
     _known[conf.current().database] = timeline, time.monotonic()
+
+
+def is_told() -> bool:
+    """False for a database that refuses to tell, as some hosted ones do; see `refused`."""
+    return conf.current().database not in _untold
+
+
+def refused() -> None:
+    """Do not ask this database again: without a timeline answers have no name in a cache."""
+    _untold.add(conf.current().database)
+    log.warning(
+        "the database does not tell its timeline: answers are not cached",
+        extra={"action": "timeline_refused"},
+    )
 
 
 def current() -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from django.core.cache import caches
+from django.db import connection
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from idempotency import Answer, Refusal, cache, complete, timeline
+from idempotency import Answer, Refusal, cache, complete, store, timeline
 from tests.integration.idempotency.conftest import ADA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects
 
@@ -236,3 +237,30 @@ def test_keys_of_every_length_and_look_have_a_place(ada: Phone, stage_: Stage) -
         first, again = ada.send(name), ada.send(name)
         assert (again.content, again.headers[MARKER]) == (first.content, "true")
     assert effects() == len(odd)
+
+
+def test_a_database_that_does_not_tell_its_timeline_is_asked_once_and_no_answer_is_cached(
+    ada: Phone, stage_: Stage, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hosted databases may refuse the functions of the write-ahead log."""
+    stage_.act = pay
+    monkeypatch.setattr(timeline, "_untold", set())
+    monkeypatch.setattr(
+        store, "LOOK", store.LOOK.replace("pg_current_wal_insert_lsn()", "stage_refuses()")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(REFUSES)
+    try:
+        first, again = ada.send(key), ada.send(key)
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION stage_refuses")
+    assert (first.status_code, again.content, effects()) == (201, first.content, 1)
+    assert again.headers[MARKER] == "true"
+    assert (cached(), timeline.is_told()) == ([], False)
+
+
+REFUSES = """
+CREATE FUNCTION stage_refuses() RETURNS pg_lsn LANGUAGE plpgsql AS $$
+BEGIN RAISE 'not here' USING ERRCODE = 'feature_not_supported'; END $$
+"""

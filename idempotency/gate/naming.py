@@ -15,7 +15,7 @@ Naming: TypeAlias = str | Callable[..., Any]
 
 # What differs between two tries of one action, by the names that people give it.
 _OF_ONE_TRY = re.compile(
-    r"(?:^|_)(?:request|attempt|try|task|job|run|trace|span|correlation|message|delivery)_?u?id(?:_|$)"
+    r"(?:^|_)(?:request|attempt|try|task|job|run|trace|span|correlation|message|delivery)_?(?:u?u)?id(?:_|$)"
     r"|(?:^|_)(?:uuid[14]|nonce|timestamp|now|utcnow|monotonic|random|retries)(?:_|$)"
 )
 

@@ -102,3 +102,14 @@ def test_an_item_that_is_being_done_or_held_stops_the_list() -> None:
     with pytest.raises(gate.Held):
         gate.claim_many("usage", [Item("e-2", {}), Item("e-1", {})])
     assert GatedAction.objects.count() == 1, "half a list was recorded"
+
+
+def test_slots_are_taken_in_one_order_so_that_lists_wait_in_no_circle() -> None:
+    items = [Item(f"e-{n}", {}) for n in range(50)]
+    gate.claim_many("usage", items)
+    gate.claim_many("others", items[::-1])
+    for action in ("usage", "others"):
+        taken = list(
+            GatedAction.objects.filter(action=action).order_by("id").values_list("slot", flat=True)
+        )
+        assert taken == sorted(taken), "two overlapping lists can deadlock: ORDER BY is missing"

@@ -124,6 +124,14 @@ def test_the_first_click_sent_again_does_not_freeze_what_was_released_since(subj
     assert stands(subject) == before
 
 
+def test_a_form_that_names_another_change_decides_nothing(subject, sola: User) -> None:
+    first = freezes.freeze(subject, staff=sola, reason="police 7", seen=0).last
+    before = stands(subject)
+    with pytest.raises(errors.FreezeOvertaken, match=r"sola froze it at .* police 7"):
+        freezes.release(subject, staff=sola, reason="typed by hand", seen=first.pk + 1)
+    assert stands(subject) == before
+
+
 def test_without_a_reason_it_is_asked_for(subject, sola: User) -> None:
     response = press(browser(sola), subject, "freeze", seen=0, reason="  ")
     assert (response.status_code, "Say why" in text(response)) == (400, True)

@@ -38,7 +38,7 @@ class StateFilter(admin.SimpleListFilter):
 class GatedActionAdmin(ActionPages):
     """Nothing is edited, added or deleted; what may be done to a held one is a POST of its own."""
 
-    list_display = ("slot", "badge", "action", "target", "key", "namespace", "age", "why")
+    list_display = ("action", "badge", "target", "key", "namespace", "age", "why")
     list_filter = (StateFilter,)
     sortable_by = ()  # every other order would sort the whole table
     search_fields = ("slot",)

@@ -64,9 +64,9 @@ STEPS = {
             True,  # noqa: FBT003  as the field says
             "frozen",
             (
-                "No money can be sent from this moment on; a transfer that is being made is finished.",
+                "New orders are refused from this moment on; one that is being made is finished.",
                 "What already left, and what becomes of it, is still recorded.",
-                "The app tells its user. You can release it again.",
+                "The app says so to its user. It can be released again.",
             ),
         ),
         Step(
@@ -93,8 +93,8 @@ class Freezable(Page):
     def freezes(self, subject: Subject) -> SafeString:
         """The journal, newest first."""
         rows = subject.freeze_changes.order_by("-pk")[:20]
-        lines = format_html_join("", "<li>{}</li>", ((_told(change),) for change in rows))
-        return format_html("<ul>{}</ul>", lines) if lines else SafeString("never")
+        lines = format_html_join(SafeString("<br>"), "{}", ((_told(change),) for change in rows))
+        return lines or SafeString("never")
 
     def get_urls(self) -> list[URLPattern]:
         """One address per button."""

@@ -149,7 +149,7 @@ def test_each_button_needs_its_own_permission(subject, sola: User) -> None:
 def test_the_page_says_what_it_does_before_the_button(subject, sola: User) -> None:
     client = browser(sola)
     assert "../freeze/" in text(client.get(f"{page_of(subject)}/change/"))
-    assert "No money can be sent from this moment on" in text(
+    assert "New orders are refused from this moment on" in text(
         client.get(f"{page_of(subject)}/freeze/")
     )
     press(client, subject, "freeze", seen=0)

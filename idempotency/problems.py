@@ -8,7 +8,7 @@ from idempotency import conf
 from idempotency.contract import Answer
 from idempotency.errors import Stated
 from idempotency.kinds import CONTRACT, GATE, ProblemKind
-from idempotency.token_errors import KINDS as TOKENS
+from idempotency.tokens.errors import KINDS as TOKENS
 
 __all__ = ["CONTENT_TYPE", "ProblemKind", "of_error", "problem", "register", "registered"]
 

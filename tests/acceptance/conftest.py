@@ -77,7 +77,7 @@ def _clean() -> dict[str, str]:
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], folder: Path, log: Path) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180
     while not (folder / "demo.json").exists():
         if process.poll() is not None or time.monotonic() > deadline:
             pytest.fail(f"the demo did not start:\n{log.read_text()[-3000:]}")

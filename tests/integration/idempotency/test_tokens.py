@@ -17,10 +17,10 @@ from idempotency import (
     Transient,
     redis_client,
     timeline,
-    token_store,
     tokens,
 )
 from idempotency.models import ConsumedToken
+from idempotency.tokens import store as token_store
 from tests.integration.idempotency.conftest import ADA, BOLA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows
 from tests.integration.idempotency.views import Principal

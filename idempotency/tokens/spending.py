@@ -22,8 +22,9 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
-from idempotency import claims, conf, token_store
-from idempotency.token_errors import TokenUnknown
+from idempotency import claims, conf
+from idempotency.tokens import store
+from idempotency.tokens.errors import TokenUnknown
 
 log = logging.getLogger("idempotency")
 
@@ -67,7 +68,7 @@ def issue(
     """
     token = PREFIX + secrets.token_urlsafe(_BYTES)
     seconds = conf.current().token_lifetime if lifetime is None else lifetime
-    expires_at = token_store.keep(
+    expires_at = store.keep(
         digest_of(token),
         owner=_owner(token, claims.scope(request), purpose),
         bound=_digests(token, bound),
@@ -91,13 +92,13 @@ def spend(token: str, *, claim: Claimed, purpose: str, bound: Mapping[str, Binda
     digest = digest_of(token)
     # Redis is asked inside the claim's transaction, and for as long as its time-out at most: before
     # the claim, a retry that only wants its answer would need it too. No row is locked but the key's.
-    token_store.mark(
+    store.mark(
         digest,
         reference=claim.reference,
         owner=_owner(token, claim.scope, purpose),
         bound=_digests(token, bound),
     )
-    token_store.consume(digest, scope=claim.scope, purpose=purpose, reference=claim.reference)
+    store.consume(digest, scope=claim.scope, purpose=purpose, reference=claim.reference)
     log.info(
         "token spent",
         extra={"action": "token_spent", "purpose": purpose, "reference": claim.reference},

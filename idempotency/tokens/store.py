@@ -11,7 +11,7 @@ from django.db import connections
 
 from idempotency import conf, redis_client, store, timeline
 from idempotency.errors import Transient
-from idempotency.token_errors import (
+from idempotency.tokens.errors import (
     TokenExpired,
     TokenMismatch,
     TokenRefused,

@@ -1,0 +1,5 @@
+"""Single-use tokens: what a user has confirmed is carried out by one key, once."""
+
+from idempotency.tokens.spending import Bindable, Claimed, Issued, digest_of, issue, spend
+
+__all__ = ["Bindable", "Claimed", "Issued", "digest_of", "issue", "spend"]

@@ -17,6 +17,7 @@ Without these variables a point costs two look-ups in the environment.
 
 import os
 import signal
+import threading
 
 POINTS = (
     "atomic.written",
@@ -39,4 +40,5 @@ def checkpoint(name: str) -> None:
     if os.environ.get("IDEMPOTENCY_KILL_AT") == name:
         os.kill(os.getpid(), signal.SIGKILL)
     if os.environ.get("IDEMPOTENCY_STOP_AT") == name:
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # to this thread, and not to a process of many: it must not get a step further meanwhile
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)

@@ -14,6 +14,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 T = TypeVar("T")
 
+DEFAULTS: dict[str, timedelta] = {}  # of every duration that was asked for, by its name
+
 
 class BadSetting(ValueError):
     """An environment variable holds a value that this setting cannot take."""
@@ -62,6 +64,7 @@ def integer(name: str, default: int) -> int:
 
 def seconds(name: str, default: float) -> timedelta:
     """A duration, written as a number of seconds (`2.5`)."""
+    DEFAULTS[name] = timedelta(seconds=default)
     return timedelta(seconds=_parsed(name, float, default, "a number of seconds"))
 
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("readyz", health.ready),
     path("metrics", metrics.metrics),
     path("problems/", include("idempotency.urls")),
+    path("guides/", include("ledgerline.guides")),
     path("v1/", include("ledgerline.bank.api.urls")),
     path("v1/", include("fulfilment.urls")),
     path(

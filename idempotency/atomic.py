@@ -85,9 +85,25 @@ def _attempt(call: Call, claim: Claim | None, savepoint: ExitStack, using: str) 
         _undo(savepoint, using)  # the view may ask the database what to say
         refused = isinstance(error, call.unreadable)
         return _ending(call.explain(error), raised=True, input_refused=refused)
+    undone = _refuse_undone_success(response, using)
     if claim is not None and response is claim.deferred:
         return Provisional(response)
-    return _ending(response, raised=False)
+    return _ending(response, raised=undone)
+
+
+def _refuse_undone_success(response: HttpResponseBase, using: str) -> bool:
+    """Will what the handler wrote be rolled back? A refusal may want that; a success never.
+
+    Raises TransactionManagementError for a success: its answer would be stored, and its writes lost.
+    """
+    undone = transaction.get_rollback(using)
+    if undone and response.status_code < 400:
+        raise transaction.TransactionManagementError(
+            f"The handler answered {response.status_code}, but its transaction is to be rolled back: "
+            "an error of the database was caught without a savepoint around it, or somebody called "
+            "set_rollback(). Nothing was stored."
+        )
+    return undone
 
 
 def _commit(savepoint: ExitStack, using: str, settle: Callable[[], None] = lambda: None) -> None:

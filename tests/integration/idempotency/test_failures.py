@@ -153,3 +153,32 @@ def test_a_handler_that_swallows_a_database_error_is_a_bug_and_commits_nothing(
     stage_.act = act
     assert ada.send(key).status_code == 500
     assert (effects(), rows()) == (0, [])
+
+
+def test_a_success_whose_writes_are_to_be_rolled_back_is_a_bug_and_stores_nothing(
+    ada: Phone, stage_: Stage, key: str
+) -> None:
+    def act(request: Any) -> Response:
+        response = Response({"n": effect(request)}, status=201)
+        transaction.set_rollback(True)  # as Model.save() does before a caught IntegrityError
+        return response
+
+    stage_.act = act
+    assert ada.send(key).status_code == 500
+    assert (effects(), rows()) == (0, []), "a 201 was stored for writes that were rolled back"
+    stage_.act = succeeds
+    assert (ada.send(key).status_code, effects()) == (201, 1)
+
+
+def test_a_returned_refusal_may_have_its_writes_rolled_back(
+    ada: Phone, stage_: Stage, key: str
+) -> None:
+    def act(request: Any) -> Response:
+        effect(request)
+        transaction.set_rollback(True)
+        return Response({"why": "no"}, status=402)
+
+    stage_.act = act
+    assert ada.send(key).status_code == 402
+    assert (effects(), rows()) == (0, [(key, "failed", 402)])
+    assert ada.send(key).headers[MARKER] == "true"

@@ -1,10 +1,31 @@
 """One round of everything that must happen without a message: what beat or `run_sweeps` starts."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fulfilment.dispatch import attempt, poll, sweep
 from fulfilment.reconcile import lookups
 from fulfilment.webhooks import applying
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """How many rows each part of a round worked on."""
+
+    swept: int
+    asked: int
+    applied: int
+    dispatched: int
+
+
+def whole_round() -> Round:
+    """Everything that is due, in this order, here and now: it needs no broker."""
+    return Round(
+        swept=sweep_round(),
+        asked=look_up_round(),
+        applied=apply_round(),
+        dispatched=dispatch_round(),
+    )
 
 
 def sweep_round() -> int:

@@ -36,8 +36,8 @@ class Command(BaseCommand):
             time.sleep(conf().poll_interval.total_seconds())
 
     def _round(self) -> None:
-        swept, asked = rounds.sweep_round(), rounds.look_up_round()
-        applied, sent = rounds.apply_round(), rounds.dispatch_round()
+        done = rounds.whole_round()
         self.stdout.write(
-            f"swept {swept}, asked about {asked}, applied {applied}, dispatched {sent}"
+            f"swept {done.swept}, asked about {done.asked}, applied {done.applied}, "
+            f"dispatched {done.dispatched}"
         )

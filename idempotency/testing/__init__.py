@@ -14,11 +14,12 @@ from idempotency.checkpoints import POINTS
 from idempotency.testing.actions import expire_action
 from idempotency.testing.answers import Told
 from idempotency.testing.keys import clean_keys, expire_lease, held, record_of
-from idempotency.testing.processes import Frozen, frozen_at, killed_at
+from idempotency.testing.processes import Checkpoints, Frozen, frozen_at, killed_at
 from idempotency.testing.sending import at_once, replay
 
 __all__ = [
     "POINTS",
+    "Checkpoints",
     "Frozen",
     "Told",
     "at_once",

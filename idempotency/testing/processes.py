@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, NoReturn
+from typing import IO, Any, Final, NoReturn
 
 from django.db import connections
 
@@ -22,6 +22,25 @@ _PATIENCE = 30.0  # seconds
 _LOOK_EVERY = 0.01
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """The points of one app, and how a process is told to die or stop at one."""
+
+    points: tuple[str, ...]
+    variables: str  # how the names of its variables begin: {variables}_KILL_AT and _STOP_AT
+    passed_by: str  # who passes which, for whoever waits in vain
+
+
+OURS: Final = Checkpoints(
+    points=POINTS,
+    variables="IDEMPOTENCY",
+    passed_by=(
+        "Points of leased mode are passed by leased views that call sending() and settling(), "
+        "atomic.* by atomic ones, gate.* by gated actions."
+    ),
+)
+
+
 @dataclass(slots=True)
 class Frozen:
     """A process that stands still inside its request; its answer is there once it has woken up."""
@@ -30,31 +49,33 @@ class Frozen:
     answer: Told | None = None
 
 
-def killed_at(point: str, call: Callable[[], Any]) -> None:
+def killed_at(point: str, call: Callable[[], Any], *, among: Checkpoints = OURS) -> None:
     """Run `call` in a child process that gets SIGKILL at `point` (one of POINTS).
 
     The child is a fork: it sees the test's settings and committed rows, and opens connections of its
     own. What it did up to the point is in the database; nothing after it. Raises AssertionError if
     it ended without passing the point, with what it said.
     """
-    pid, said = _forked(call, "IDEMPOTENCY_KILL_AT", point)
+    pid, said = _forked(call, "KILL_AT", point, among)
     status = _waited(pid, point)
     end = _read(said)
     if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
-        raise AssertionError(_missed(point, end))
+        raise AssertionError(_missed(point, end, among))
 
 
 @contextmanager
-def frozen_at(point: str, call: Callable[[], Any]) -> Iterator[Frozen]:
+def frozen_at(
+    point: str, call: Callable[[], Any], *, among: Checkpoints = OURS
+) -> Iterator[Frozen]:
     """Run `call` in a child process that stands still at `point` while the block runs.
 
     It is woken up at the end of the block, as a process that hung past its lease; then `answer` of
     what was yielded says what it told its client.
     """
-    pid, said = _forked(call, "IDEMPOTENCY_STOP_AT", point)
+    pid, said = _forked(call, "STOP_AT", point, among)
     status = _waited(pid, point, os.WUNTRACED)
     if not os.WIFSTOPPED(status):
-        raise AssertionError(_missed(point, _read(said)))
+        raise AssertionError(_missed(point, _read(said), among))
     frozen = Frozen(pid)
     try:
         yield frozen
@@ -68,9 +89,11 @@ def frozen_at(point: str, call: Callable[[], Any]) -> Iterator[Frozen]:
     frozen.answer = _answer(point, _read(said))
 
 
-def _forked(call: Callable[[], Any], variable: str, point: str) -> tuple[int, IO[str]]:
-    if point not in POINTS:
-        raise ValueError(f"There is no point {point!r}; there are {', '.join(POINTS)}.")
+def _forked(
+    call: Callable[[], Any], how: str, point: str, among: Checkpoints
+) -> tuple[int, IO[str]]:
+    if point not in among.points:
+        raise ValueError(f"There is no point {point!r}; there are {', '.join(among.points)}.")
     if any(connections[alias].in_atomic_block for alias in connections):
         raise AssertionError(
             "this test runs in a transaction, so another process sees nothing of it: use "
@@ -83,7 +106,7 @@ def _forked(call: Callable[[], Any], variable: str, point: str) -> tuple[int, IO
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
-        os.environ[variable] = point
+        os.environ[f"{among.variables}_{how}"] = point
         _run(call, said)
     return pid, said
 
@@ -137,11 +160,8 @@ def _answer(point: str, said: dict[str, Any]) -> Told | None:
     return Told(said["status"], said["headers"], base64.b64decode(said["body"]))
 
 
-def _missed(point: str, said: dict[str, Any]) -> str:
+def _missed(point: str, said: dict[str, Any], among: Checkpoints) -> str:
     if "raised" in said:
         return f"it raised before it got to {point}:\n{said['raised']}"
     what = f"answered {_answer(point, said)}" if "status" in said else f"said {said}"
-    return (
-        f"it ended without passing {point}; it {what}. Points of leased mode are passed by leased "
-        "views that call sending() and settling(), atomic.* by atomic ones, gate.* by gated actions."
-    )
+    return f"it ended without passing {point}; it {what}. {among.passed_by}"

@@ -1,0 +1,49 @@
+"""Puts a fake in the place of a connector while a test runs."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.test import override_settings
+
+from fulfilment.connectors.base import Capabilities
+from fulfilment.testing.connector import PROMISES, FakeConnector
+from fulfilment.testing.provider import SECRET, FakeProvider
+
+in_use: list[FakeProvider] = []  # of this process; `pass_time` tells them
+
+
+@contextmanager
+def fake_connector(name: str, *, capabilities: Capabilities = PROMISES) -> Iterator[FakeProvider]:
+    """The connector `name` is a fake while the block runs, and the provider `name` sends its events.
+
+    Everything else in FULFILMENT stays, but for what needs a broker or would spare a real
+    provider: nothing is hinted, so what is due waits for `dispatch_now` or `run_round`, and
+    look-ups are not paced. Its books are a file of their own, gone at the end of the block:
+    processes that are forked inside see them, whatever becomes of the test's transaction.
+    """
+    with tempfile.TemporaryDirectory(prefix="fake-connector-") as folder:
+        fake = FakeProvider(Path(folder) / "books", name=name)
+        with override_settings(FULFILMENT=_with(fake, capabilities)):
+            in_use.append(fake)
+            try:
+                yield fake
+            finally:
+                in_use.remove(fake)
+
+
+def _with(fake: FakeProvider, capabilities: Capabilities) -> dict[str, Any]:
+    given = {name.upper(): value for name, value in getattr(settings, "FULFILMENT", {}).items()}
+    connector = {"CLASS": FakeConnector, "BOOKS": fake.path, "CAPABILITIES": capabilities}
+    events = dict(given.get("WEBHOOKS", {}).get(fake.name, {}))
+    events |= {"CONNECTOR": fake.name, "SECRETS": [SECRET]}
+    return given | {
+        "HINT": None,
+        "EVENT_HINT": None,
+        "LOOKUPS_PER_SECOND": 1000.0,
+        "CONNECTORS": {**given.get("CONNECTORS", {}), fake.name: connector},
+        "WEBHOOKS": {**given.get("WEBHOOKS", {}), fake.name: events},
+    }

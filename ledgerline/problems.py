@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.template import loader
 from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -123,11 +124,6 @@ register(
 # PostgreSQL is down, restarting, locked or slower than its time-outs: not a bug, and soon over.
 OUTAGE = (OperationalError, InterfaceError)
 
-_PAGE = (
-    '<!doctype html><html lang="en"><title>Not available</title><h1>Not available right now</h1>'
-    "<p>The database does not answer. Try again in a moment.</p></html>"
-)
-
 _CODES: tuple[tuple[type[Exception], str], ...] = (
     (exceptions.ValidationError, "invalid"),
     (exceptions.ParseError, "body_invalid"),
@@ -217,7 +213,8 @@ def _unavailable(request: HttpRequest) -> HttpResponseBase:
     answer = Unavailable().answer()
     if _is_api(request):
         return http_response(answer)
-    return HttpResponse(_PAGE, status=answer.status, headers={"Retry-After": "1"})
+    page = loader.render_to_string("503.html")  # asks the database nothing
+    return HttpResponse(page, status=answer.status, headers={"Retry-After": "1"})
 
 
 def _is_api(request: HttpRequest) -> bool:

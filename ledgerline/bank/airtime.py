@@ -62,12 +62,17 @@ def payment_paid(event: PaidEvent) -> Mapping[str, Any] | None:
     narration = {"narration": payment.narration} if payment.narration else {}
     return {
         "kind": KIND,
-        "payment_id": f"{_PREFIX}{payment.reference}",
+        "payment_id": payment_id(payment.reference),
         "connector": settings.AIRTIME_CONNECTOR,
         "amount": payment.amount,
         "currency": payment.currency,
         "instruction": {"phone": payment.phone} | narration,
     }
+
+
+def payment_id(reference: str) -> str:
+    """The name of the airtime that a payment of this reference pays for."""
+    return f"{_PREFIX}{reference}"
 
 
 def on_fulfilled(fulfilment: "Fulfilment", evidence: "Evidence") -> None:

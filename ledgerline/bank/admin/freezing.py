@@ -1,93 +1,29 @@
 """The pages on which staff freeze and release: the consequence first, then a reason, then the button."""
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from fulfilment.admin.times import when
 from idempotency import gate
 from ledgerline.bank import errors, freezes
+from ledgerline.bank.admin.freeze_steps import STEPS, ReasonForm, Step, step_of
+from ledgerline.bank.admin.readonly import Shown
 from ledgerline.bank.freezes import Outcome, Subject
 from ledgerline.bank.models import FreezeChange
 
-if TYPE_CHECKING:  # generic to the type checker only
-    Page = admin.ModelAdmin[Any]
-else:
-    Page = admin.ModelAdmin
 
-
-class ReasonForm(forms.Form):
-    """Why, and what the person knew when they decided."""
-
-    seen = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
-    reason = forms.CharField(
-        label="Why?",
-        max_length=2000,
-        help_text="Kept in the journal with your name. The customer will ask.",
-        widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": "Say why: the customer will ask."},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One button."""
-
-    name: str
-    label: str
-    permission: str
-    frozen: bool  # afterwards
-    done: str
-    consequences: tuple[str, ...]
-
-    def run(self, subject: Subject, **said: Any) -> Outcome:
-        """The service decides; this only names it."""
-        return (freezes.freeze if self.frozen else freezes.release)(subject, **said)
-
-
-STEPS = {
-    step.name: step
-    for step in (
-        Step(
-            "freeze",
-            "Freeze",
-            freezes.FREEZE,
-            True,  # noqa: FBT003  as the field says
-            "frozen",
-            (
-                "New orders are refused from this moment on; one that is being made is finished.",
-                "What already left, and what becomes of it, is still recorded.",
-                "The app says so to its user. It can be released again.",
-            ),
-        ),
-        Step(
-            "release",
-            "Release",
-            freezes.RELEASE,
-            False,  # noqa: FBT003
-            "released",
-            (
-                "Money can be sent again from this moment on.",
-                "Orders that were refused stay refused.",
-            ),
-        ),
-    )
-}
-
-
-class Freezable(Page):
+class Freezable(Shown):
     """What an account and a customer have in common: they can be frozen and released."""
-
-    change_form_template = "admin/bank/freezable.html"
 
     @admin.display(description="frozen and released")
     def freezes(self, subject: Subject) -> SafeString:
@@ -115,10 +51,13 @@ class Freezable(Page):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """The page with the one button that applies."""
+        """The page with the one button that applies, or with why it cannot be pressed."""
         subject = self.get_object(request, object_id)
-        step = None if subject is None else _step_of(subject)
-        known = {} if step is None else {"step": step, "step_url": f"../{step.name}/"}
+        known: dict[str, Any] = {}
+        if subject is not None:
+            step = step_of(subject)
+            blocked = step.blocked(subject, request.user)
+            known = {"step": step, "step_url": f"../{step.name}/", "blocked": blocked}
         return super().change_view(request, object_id, form_url, (extra_context or {}) | known)
 
     def step(self, request: HttpRequest, object_id: str, *, step: Step) -> HttpResponse:
@@ -127,7 +66,7 @@ class Freezable(Page):
         if subject is None:
             raise Http404
         if not (self.has_view_permission(request) and request.user.has_perm(step.permission)):
-            raise PermissionDenied
+            raise PermissionDenied(step.blocked(subject, request.user))
         if request.method != "POST":
             return self.ask(request, subject, step=step)
         form = ReasonForm(request.POST)
@@ -161,6 +100,8 @@ class Freezable(Page):
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
+            "is_nav_sidebar_enabled": False,
+            "subject": self.title_of(subject),
             "title": f"{step.label} {self.opts.verbose_name} {subject}",
             "step": step,
             "form": form or ReasonForm(initial=seen),
@@ -174,17 +115,11 @@ class Freezable(Page):
         return reverse(f"admin:bank_{self.opts.model_name}_change", args=[subject.pk])
 
 
-def _step_of(subject: Subject) -> Step | None:
-    if getattr(subject, "kind", "customer") != "customer":
-        return None
-    return STEPS["freeze" if subject.frozen_at is None else "release"]
-
-
 def _told(change: FreezeChange) -> SafeString:
     return format_html(
-        "{} at {} UTC by {}: {}",
+        "{} at {} by {}: {}",
         "frozen" if change.frozen else "released",
-        f"{change.changed_at:%Y-%m-%d %H:%M:%S}",
+        when(change.changed_at, now=timezone.now()),
         change.actor.removeprefix("staff:"),
         change.reason,
     )

@@ -3,29 +3,17 @@
 import pytest
 from django.test import Client
 
-from ledgerline.bank import payments
 from ledgerline.bank.models import Account, Entry, Payment, Posting, Transfer, User
-from ledgerline.bank.transfers import Order, make
-from tests.integration.bank.conftest import Claim
-from tests.integration.bank.desk import Opened
+from tests.integration.bank.reading import PHONE, one_of_each
 
 pytestmark = pytest.mark.django_db
-MODELS = ["user", "account", "transfer", "payment", "posting", "hold"]
-PHONE = "+2348012345678"
+MODELS = ["user", "account", "transfer", "payment", "posting", "entry", "hold", "usageevent"]
 
 
 @pytest.fixture
 def desk(ada: Account) -> Client:
-    """A superuser, with one transfer of ada's to look at."""
-    make(
-        Order(to_account="2233445566", to_bank="058", amount=700, currency="NGN"),
-        claim=Claim(ada.owner_id),
-    )
-    payments.record(
-        payments.Order(amount=700, currency="NGN", phone=PHONE),
-        Opened("chk_1", "https://pay.example/chk_1", 700, "NGN", b""),
-        claim=Claim(ada.owner_id),
-    )
+    """A superuser, with one of each of ada's to look at."""
+    one_of_each(ada)
     client = Client()
     client.force_login(User.objects.create_superuser("root"))
     return client
@@ -82,10 +70,13 @@ def test_a_full_number_stands_on_the_account_s_own_page_only(desk: Client, ada: 
 
 def test_money_is_shown_with_its_currency(desk: Client, ada: Account) -> None:
     text = desk.get(f"/admin/bank/account/{ada.pk}/change/").content.decode()
-    for shown in ("NGN 1,000.00", "NGN 7.00", "NGN 993.00"):
+    for shown in ("NGN\u00a01,000.00", "NGN\u00a07.00", "NGN\u00a0993.00"):
         assert shown in text
     posting = Entry.objects.filter(account=ada).get().posting_id
-    assert "-NGN 1,000.00" in desk.get(f"/admin/bank/posting/{posting}/change/").content.decode()
+    assert (
+        "NGN\u00a0\N{MINUS SIGN}1,000.00"
+        in desk.get(f"/admin/bank/posting/{posting}/change/").content.decode()
+    )
 
 
 def test_no_page_shows_a_password_hash(desk: Client) -> None:

@@ -41,7 +41,7 @@ def problem(code: str) -> SafeString:
 def length_of(value: timedelta | None) -> str:
     """A duration in the largest unit that it has a whole number of."""
     if value is None:
-        return "as you like"
+        return "yours to set"
     for unit, one in _UNITS:
         if value >= 2 * one and value % one == timedelta(0):
             return f"{value // one} {unit}"

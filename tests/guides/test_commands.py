@@ -24,7 +24,8 @@ ROOT = SAMPLES.parents[2]
 
 def lines(name: str) -> list[list[str]]:
     """The commands of a sample, as a shell would split them."""
-    found = [shlex.split(line) for line in (SAMPLES / name).read_text().splitlines()]
+    text = (SAMPLES / name).read_text().replace("\\\n", " ")
+    found = [shlex.split(line) for line in text.splitlines()]
     assert all(line[:2] == ["python", "manage.py"] for line in found)
     return [line[2:] for line in found]
 

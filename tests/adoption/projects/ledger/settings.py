@@ -56,6 +56,9 @@ FULFILMENT = {
     "HINT": None,  # no broker: `manage.py run_sweeps` does what beat and workers would
     "EVENT_HINT": None,
     "POLL_INTERVAL": timedelta(seconds=0.2),
-    "CONNECTORS": {"bank": {"CLASS": "shop.bank.Bank", "BOOKS": os.environ["BANK_BOOKS"]}},
+    # The code for their bank would stand here; this one keeps its books in a file.
+    "CONNECTORS": {
+        "bank": {"CLASS": "fulfilment.testing.FakeConnector", "BOOKS": os.environ["BANK_BOOKS"]}
+    },
     "WEBHOOKS": {"bank": {"CONNECTOR": "bank", "SECRETS": [os.environ["BANK_SECRET"]]}},
 }

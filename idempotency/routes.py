@@ -30,8 +30,8 @@ class Guarded:
     @property
     def layers(self) -> tuple[Any, ...]:
         """Every function that runs around the guard, the outermost first."""
-        dispatch = () if self.view is None else (getattr(self.view, "dispatch", None),)
-        around = [layer for start in (self.callback, *dispatch) for layer in _wrapped(start)]
+        starts = () if self.view is None else (self.callback, getattr(self.view, "dispatch", None))
+        around = [layer for start in starts for layer in _wrapped(start)]
         return (*around, *_above_guard(self.outermost))
 
 

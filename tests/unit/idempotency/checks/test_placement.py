@@ -31,6 +31,12 @@ def function(request: Any) -> HttpResponse:
     raise NotImplementedError
 
 
+@idempotent()
+@transaction.atomic
+def plain_around_atomic(request: Any) -> HttpResponse:
+    raise NotImplementedError
+
+
 class Class(View):
     @idempotent()
     def post(self, request: Any) -> HttpResponse:
@@ -74,6 +80,7 @@ GOOD = {
     "viewset": Set.as_view({"post": "create"}),
     "action": Set.as_view({"post": "approve"}),
     "atomic below the guard": Below.as_view(),
+    "atomic below the guard of a function": csrf_exempt(plain_around_atomic),
     "another database's transaction": transaction.atomic(using="other")(plain),
 }
 

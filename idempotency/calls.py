@@ -64,15 +64,15 @@ class Call:
 
     def rendered(self, response: HttpResponseBase) -> HttpResponseBase:
         """The response with its bytes: a template response renders late, and must do so once."""
+        if not isinstance(response, HttpResponseBase):
+            raise TypeError(_no_response(response))
         render = getattr(response, "render", None)
         return response if render is None else render()
 
 
 def of(arguments: tuple[Any, ...], keywords: dict[str, Any], handler: Callable[..., Any]) -> Call:
     """The call of a function `(request, …)` or a method `(self, request, …)`, in either framework."""
-    is_function = _is_request(arguments[0])
-    request = arguments[0] if is_function else arguments[1]
-    view = None if is_function else arguments[0]
+    view, request = _apart(arguments, keywords)
 
     bound = partial(handler, *arguments, **keywords)
     if hasattr(request, "parser_context"):
@@ -85,6 +85,21 @@ def of(arguments: tuple[Any, ...], keywords: dict[str, Any], handler: Callable[.
 
         return RestCall(request, bound, request.parser_context["view"])
     return Call(request, bound, view)
+
+
+def _apart(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, Any]:
+    """The view, if the handler is its method, and the request, which a subclass may pass by name."""
+    if arguments and _is_request(arguments[0]):
+        return None, arguments[0]
+    view = arguments[0] if arguments else None
+    return view, arguments[1] if len(arguments) > 1 else keywords["request"]
+
+
+def _no_response(given: object) -> str:
+    if inspect.iscoroutine(given):
+        given.close()
+        return "The guarded handler is async below a decorator that hides it: nobody awaits it."
+    return f"The guarded handler returned no HttpResponse but {type(given).__name__}."
 
 
 def _is_request(candidate: Any) -> bool:

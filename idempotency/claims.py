@@ -154,7 +154,9 @@ def _decided(claim: Claim, row: Row) -> contract.Decision:
 def scope(request: Any) -> UUID:
     """Whose keys and tokens these are, as SCOPE says. Raises Unauthenticated for nobody."""
     identity = import_string(conf.current().scope)(request)
-    if identity is None:  # one bucket for everybody unknown would hand out strangers' answers
+    identity = getattr(identity, "pk", identity)  # two users may have one name, their text
+    # One bucket for everybody unknown would hand out strangers' answers; a lazy None equals None.
+    if identity in (None, ""):
         raise Unauthenticated
     return keys.scope_of(identity)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 from asgiref.sync import markcoroutinefunction
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections, transaction
+from django.utils.decorators import method_decorator
 
 from idempotency import awaiting, calls, operations, serving
 from idempotency.contract import Progress
@@ -110,6 +111,11 @@ def _refuse_unguardable(handler: Callable[..., Any], mode: str) -> None:
     if inspect.iscoroutinefunction(handler) and mode == "atomic":
         raise ImproperlyConfigured(
             "An async handler needs mode='leased': no transaction can stay open while it awaits."
+        )
+    if mode == "leased" and handler.__module__ == method_decorator.__module__:
+        raise ImproperlyConfigured(
+            "Put a leased guard on the method itself: method_decorator() makes it only when a "
+            "request comes, so the process that sweeps would not know whom to ask."
         )
     if hasattr(handler, "cls") or hasattr(handler, "view_class"):
         raise ImproperlyConfigured(

@@ -105,6 +105,9 @@ def _work(call: Call, claim: LeasedClaim) -> Ending | Decision:
     except Exception as error:  # noqa: BLE001  _broken() raises again what came before the mark
         claim.undo()
         return _broken(claim, error)
+    except BaseException:  # the process ends, but perhaps not: a thread of a server may live on
+        claim.undo()
+        raise
 
 
 def _play(call: Call, claim: LeasedClaim) -> _Played:

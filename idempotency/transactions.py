@@ -22,7 +22,8 @@ def refuse_outer(using: str) -> None:
         raise ImproperlyConfigured(
             "An idempotent view owns its transactions, but it was called inside another one on the "
             f"database {using!r}. Do not wrap it, its dispatch() or a middleware around it in "
-            "transaction.atomic(); ATOMIC_REQUESTS may stay on."
+            "transaction.atomic(), and do not call it from another guarded handler: one of the two "
+            "is to be guarded. ATOMIC_REQUESTS may stay on."
         )
 
 

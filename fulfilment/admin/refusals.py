@@ -66,7 +66,7 @@ def incomplete(step: str, form: forms.Form) -> SafeString:
     """Something is missing; the way to it."""
     place = "note" if step == "note" else f"form-{form.data.get('verdict', step)}"
     return format_html(
-        'Not done: something is missing. <a href="#{}">Complete the form</a>; what you typed is in it.',
+        'Not done: something is missing or does not fit. <a href="#{}">See the form</a>; what you typed is in it.',
         place,
     )
 

@@ -29,9 +29,11 @@ class Step:
 
 
 def _resolve(fulfilment: Fulfilment, *, actor: Any, **given: Any) -> str:
-    row = cases.resolve(fulfilment.pk, actor=actor, **given)
-    if given["version"] != fulfilment.version and row.version == fulfilment.version:
-        return refusals.echo(dossier.load(row), actor=people.name_of(actor))
+    row, mine = cases.resolve(fulfilment.pk, actor=actor, **given), people.name_of(actor)
+    if row.version != given["version"]:  # it moved: by this click, or by one that was faster
+        record, before = dossier.load(row), row.version == fulfilment.version
+        if before or (record.decision is not None and record.decision.actor != mine):
+            return refusals.echo(record, actor=mine)
     return _said(fulfilment, row, verdict=given["verdict"])
 
 

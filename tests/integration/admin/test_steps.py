@@ -8,6 +8,7 @@ from django.db import connection
 from django.test import Client
 
 from fulfilment import handlers
+from fulfilment.admin.resolve import STEPS
 from fulfilment.connectors.base import Declined, Done, NotFound
 from fulfilment.models import CaseAction, Evidence, Fulfilment, Transition
 from fulfilment.reconcile import cases
@@ -87,6 +88,20 @@ def test_a_stale_form_is_refused_with_who_when_what_it_is_now_and_what_was_typed
     assert told == ["fulfilled"], "the stale form won"
 
 
+def test_whoever_was_slower_by_a_moment_is_told_who_decided(told, db):
+    row = cast.unknown()
+    seen = now(row)  # as the second request read it, just before the first one committed
+    amy = cast.person("amy", permissions=cast.VIEW + cast.DECIDE)
+    given = {"verdict": "fulfilled", "version": row.version, **pages.VERDICT}
+    STEPS["resolve"].run(now(row), actor=cast.senior(), **given)
+    said = STEPS["resolve"].run(seen, actor=amy, **given)
+    assert "senior (staff) marked this as paid out already" in said.lower(), (
+        "amy is told that she did it"
+    )
+    assert "What you typed was not saved." in said
+    assert told == ["fulfilled"]
+
+
 def test_a_note_on_a_case_that_was_closed_meanwhile_is_refused_and_kept_on_the_page(browser, db):
     row = cast.unknown()
     cast.case(row)
@@ -104,7 +119,7 @@ def test_a_verdict_without_evidence_or_note_is_asked_for_them(client, told, miss
     form = pages.verdict(row, "fulfilled", **{missing: "  "})
     response = client.post(pages.step(row, "resolve"), form)
     assert response.status_code == 400
-    assert "Not done: something is missing." in pages.text(response)
+    assert "Not done: something is missing or does not fit." in pages.text(response)
     assert 'href="#form-fulfilled"' in response.content.decode(), "no way to what is missing"
     assert pages.VERDICT["note" if missing != "note" else "evidence_reference"] in (
         response.content.decode()

@@ -147,4 +147,4 @@ def _told(error: Exception) -> str:
     """
     if isinstance(error, httpx2.LocalProtocolError):
         return f"{type(error).__name__}: the request is not valid HTTP"
-    return f"{type(error).__name__}: {error}"[:200]
+    return f"{type(error).__name__}: {error}"[:200].removesuffix(": ")  # some say nothing

@@ -51,6 +51,8 @@ class Fulfilment(models.Model):
 
     class Meta:
         db_table = "fulfilment"
+        verbose_name = "payment"  # the one noun of the screens for it
+        verbose_name_plural = "payments in every state"
         permissions = [
             ("resolve_fulfilled", "Can decide that an effect happened"),
             ("resolve_failed", "Can decide that an effect did not happen"),

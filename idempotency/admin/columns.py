@@ -19,6 +19,17 @@ def state(row: KeyListing) -> SafeString:
     return format_html('<span class="badge {}">{}</span> {}', known.tone, known.word, code)
 
 
+@admin.display(description="operation")
+def operation(row: KeyListing) -> str:
+    """What was asked for, without the modules in which it lives: the key's page has it in full."""
+    return short(row.operation)
+
+
+def short(operation: str) -> str:
+    """`shop.api.orders.Orders.post` → `Orders.post`."""
+    return ".".join(operation.split(".")[-2:])
+
+
 @admin.display(description="reference, and whose it is")
 def reference(row: KeyListing) -> SafeString:
     """Our name for it at the other system, above the user."""

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from idempotency import errors, store
 from idempotency.admin import page, refusals, stored
-from idempotency.admin.forms import PlainForm, ReasonForm, SeenForm
+from idempotency.admin.forms import OpenForm, PlainForm, SeenForm
 from idempotency.admin.readonly import ReadOnly
 from idempotency.admin.steps import STEPS, Step
 from idempotency.held import Seen
@@ -115,7 +115,7 @@ class KeyPages(ReadOnly, _Base):
         row = self.visible(request, object_id)
         if request.method != "POST":
             return HttpResponseRedirect(page.address_of(row, "change"))
-        form = ReasonForm(request.POST, auto_id="open_%s")
+        form = OpenForm(request.POST, auto_id="open_%s")
         if not form.is_valid():
             problems = [refusals.incomplete("open")]
             return self.page(request, row, status=400, problems=problems, forms={"open": form})

@@ -42,6 +42,14 @@ class ReasonForm(PlainForm):
     )
 
 
+class OpenForm(ReasonForm):
+    """Why somebody has to see an answer."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["reason"].help_text = "What you need it for: ticket, complaint, call."
+
+
 class ReleaseForm(SeenForm, ReasonForm):
     """That nothing happened."""
 

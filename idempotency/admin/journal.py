@@ -5,8 +5,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from idempotency import store
@@ -28,6 +32,9 @@ _WORDS = {
     "asked": "asked the other system",
     "body_opened": "opened the stored answer",
 }
+
+
+_ACTIONS = "admin:idempotency_gatedaction_changelist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +73,27 @@ def what(entry: AuditEntry) -> str:
     return f"{word} ({status})" if status else word
 
 
+def _key_page(name: str) -> str:
+    return reverse("admin:idempotency_keylisting_change", args=[quote(name)])
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnly, _Base):
     """Newest first; found by what it is about. The database refuses every change as well."""
 
-    list_display = ("moment", "who", "what", "subject", "why")
+    list_display = ("moment", "who", "what", "about", "why")
     list_display_links = ("moment",)
-    fields = ("moment", "who", "what", "subject", "why", "details")
-    readonly_fields = ("moment", "who", "what", "why")
+    fields = ("moment", "who", "what", "about", "subject", "why", "details")
+    readonly_fields = ("moment", "who", "what", "about", "why")
     search_fields = ("subject__exact",)
-    search_help_text = "key:<user>:<key> or action:<slot>, as the list shows it."
+    search_help_text = "key:<user>:<key> or action:<slot>, as the page of an entry shows it."
     ordering = ("-id",)
     actions = None
     paginator = BoundedPaginator
     show_full_result_count = False  # counting a large table costs more than the page
+
+    class Media:
+        css = {"all": ["idempotency/admin.css"]}
 
     @admin.display(description="when", ordering="-id")
     def moment(self, entry: AuditEntry) -> SafeString:
@@ -96,6 +110,19 @@ class AuditEntryAdmin(ReadOnly, _Base):
         """In the words of a key's page."""
         return what(entry)
 
+    @admin.display(description="to what")
+    def about(self, entry: AuditEntry) -> SafeString:
+        """The key or the action, leading to its page."""
+        kind, _, name = entry.subject.partition(":")
+        match kind:
+            case "key":
+                page, said = _key_page(name), f"key {name.partition(':')[2]}"
+            case "action":
+                page, said = f"{reverse(_ACTIONS)}?{urlencode({'q': name})}", f"action {name}"
+            case _:
+                return format_html("{}", entry.subject)
+        return format_html('<a href="{}">{}</a>', page, said)
+
     @admin.display(description="why")
     def why(self, entry: AuditEntry) -> str:
         """What the person wrote, without numbers that nobody needs to see."""
@@ -105,7 +132,10 @@ class AuditEntryAdmin(ReadOnly, _Base):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """The list under a title that says what is in it."""
-        return super().changelist_view(request, {"title": "What people did by hand"})
+        return super().changelist_view(
+            request,
+            {"title": "Audit trail: what people did by hand", "is_nav_sidebar_enabled": False},
+        )
 
     def get_queryset(self, request: HttpRequest) -> Any:
         """Where the keys are."""

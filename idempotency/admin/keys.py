@@ -23,7 +23,7 @@ class KeyListingAdmin(KeyPages):
     """Nothing is edited, added or deleted; what may be done to a held key is a POST of its own."""
 
     list_display = (
-        "key", columns.state, "operation", columns.reference, columns.age, columns.why,
+        "key", columns.state, columns.operation, columns.reference, columns.age, columns.why,
     )  # fmt: skip
     list_filter = (filters.StateFilter, filters.AgeFilter)
     # every other order would sort the whole table

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from idempotency import trail
-from idempotency.admin import journal, story
-from idempotency.admin.forms import PlainForm, ReasonForm
+from idempotency.admin import columns, journal, people, story
+from idempotency.admin.forms import OpenForm, PlainForm
 from idempotency.admin.states import STATES
 from idempotency.admin.steps import STEPS, TITLES
 from idempotency.admin.stored import VIEW_BODY
@@ -25,7 +25,7 @@ def context(
     """Everything that the template names. `forms` are posted ones that have to be completed."""
     told = story.tell(row, now=now)
     return {
-        "title": row.operation,
+        "title": columns.short(row.operation),
         "row": row,
         "state": STATES[row.state],
         "happened": told.happened,
@@ -56,7 +56,7 @@ def _facts(row: KeyListing, *, now: datetime) -> list[tuple[str, str | SafeStrin
     return [
         ("Operation", row.operation),
         ("Reference at the other system", reference_of(row.user_id, row.key)),
-        ("User", str(row.user_id)),
+        ("User", people.named(row.user_id)),
         ("Key", row.key),
         *((label, when(time, now=now)) for label, time in times if time is not None),
         *([("Reason of the hold", mask_text(row.hold_reason))] if row.hold_reason else []),
@@ -80,6 +80,6 @@ def _stored(row: KeyListing, user: Any, forms: dict[str, PlainForm]) -> dict[str
     may = user.has_perm(VIEW_BODY)
     return {
         "url": address_of(row, "open"),
-        "form": forms.get("open") or ReasonForm(auto_id="open_%s"),
+        "form": forms.get("open") or OpenForm(auto_id="open_%s"),
         "blocked": () if may else (f"You do not have the permission “{TITLES[VIEW_BODY]}”.",),
     }

@@ -76,7 +76,7 @@ def _since(row: KeyListing, newest: AuditEntry | None, *, held_at: Any) -> SafeS
 def incomplete(name: str) -> SafeString:
     """Something is missing; the way to it."""
     return format_html(
-        'Not done: something is missing. <a href="#form-{}">Complete the form</a>; what you typed is in it.',
+        'Not done: something is missing or does not fit. <a href="#form-{}">See the form</a>; what you typed is in it.',
         name,
     )
 

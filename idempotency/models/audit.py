@@ -20,7 +20,7 @@ class AuditEntry(models.Model):
         db_table = "idempotency_audit"
         default_permissions = ("view",)
         verbose_name = "audit entry"
-        verbose_name_plural = "audit entries"
+        verbose_name_plural = "audit trail"
         constraints = [
             models.CheckConstraint(
                 condition=~Q(actor="") & ~Q(action="") & ~Q(subject=""),

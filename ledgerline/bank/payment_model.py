@@ -40,6 +40,7 @@ class Payment(models.Model):
 
     class Meta:
         db_table = "bank_payment"
+        verbose_name = "airtime payment"  # on screens a payment is what we pay out
         constraints = [
             models.CheckConstraint(
                 condition=Q(reference__regex=r"^[0-9a-f]{32}$"), name="bank_payment_reference_hex"

@@ -64,7 +64,7 @@ def test_the_list_says_how_many_are_held_and_finds_them(sola: User, held: GatedA
     with gate.claim("refund.approve", target="r-2"):
         pass
     page = text(browser(sola).get(LIST))
-    assert "1 action held: nobody knows whether it happened." in page
+    assert "1 action is held: nobody knows whether it happened." in page
     only = browser(sola).get(f"{LIST}?state=held").context["cl"].result_list
     assert list(only) == [held]
     for words in (held.slot, "refund.approve r-1"):
@@ -136,7 +136,7 @@ def test_without_a_reason_or_with_what_is_no_json_nothing_happens(sola, held) ->
     for said in ({"reason": " "}, {"body": "{"}, {"body": "NaN"}):
         response = press(client, held, "settle", **said)
         assert response.status_code == 400
-        assert "Complete the form" in text(response)
+        assert "something is missing or does not fit" in text(response)
     with pytest.raises(ReasonMissing):
         gate.release_held(held.pk, held_at=held.held_at, user=sola, reason="")
     assert GatedAction.objects.get().state == "held"

@@ -30,7 +30,7 @@ def test_held_keys_are_counted_first_and_shown_oldest_first(senior: Client) -> N
     young = cast.row(held_at=now - timedelta(minutes=1), hold_reason="young reason")
     done = cast.answered()
     page = listed(senior)
-    assert "2 keys held: nobody knows whether they happened" in page
+    assert "2 requests are held: nobody knows whether they happened" in page
     states = re.findall(r'\?state=([a-z]+)"', page)
     assert states[:2] == ["held", "held"], "held is not the first of the states"
     assert "Held: nobody knows (2)" in page
@@ -43,7 +43,7 @@ def test_held_keys_are_counted_first_and_shown_oldest_first(senior: Client) -> N
 
 
 def test_nothing_held_is_said_in_words(senior: Client) -> None:
-    assert "No key is held" in listed(senior)
+    assert "No request is held" in listed(senior)
     assert "No key fits what you chose." in listed(senior, state="held")
 
 

@@ -130,7 +130,12 @@ def test_the_trail_is_found_by_what_it_is_about(senior: Client) -> None:
     opened(senior, other, "second reason")
     listing = "/admin/idempotency/auditentry/"
     page = senior.get(listing).content.decode()
-    for said in ("second reason", "opened the stored answer", "What people did by hand", " UTC"):
+    for said in (
+        "second reason",
+        "opened the stored answer",
+        "Audit trail: what people did by hand",
+        " UTC",
+    ):
         assert said in page, said
     found = senior.get(listing, {"q": f"key:{key.user_id}:{key.key}"}).content.decode()
     assert ("first reason" in found, "second reason" in found) == (True, False)

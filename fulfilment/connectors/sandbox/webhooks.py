@@ -7,7 +7,7 @@ are the same in every delivery, so all of them are its content.
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from fulfilment.reconcile.evidence import Finding
@@ -27,7 +27,13 @@ _FINDINGS: Final[Mapping[str, tuple[Finding, str]]] = {
     "airtime.failed": (Finding.NOT_DONE, "failed"),
 }
 # Somebody paid at a checkout: no evidence about anything that we sent, but a reason to send.
-_TRIGGERS: Final = frozenset({"payment.succeeded"})
+# type -> the statuses that go with it
+_TRIGGERS: Final[Mapping[str, frozenset[str]]] = {
+    "payment.succeeded": frozenset({"succeeded", "paid"})
+}
+# Beyond these nobody means a moment, and some that PostgreSQL keeps cannot be read again: one such
+# row of evidence, which nobody may change, would keep its fulfilment from ever being settled.
+_YEARS: Final = range(1970, 9999)
 
 
 class SandboxWebhooks:
@@ -70,7 +76,7 @@ class SandboxWebhooks:
             provider_status=_text(data, "status", 64),
             provider_id=_text(data, "id", 128),
             said_at=_moment(members.get("created_at")),
-            trigger=_trigger(data) if kind in _TRIGGERS else None,
+            trigger=_trigger(kind, data),
         )
 
 
@@ -93,13 +99,21 @@ def _needed(members: _Members, name: str, kind: type, default: Any = None) -> An
 
 def _finding(kind: str, data: _Members) -> Finding | None:
     """A status that contradicts the type says nothing for sure; one that is left out does not."""
+    if kind in _TRIGGERS:
+        return None if _agrees(kind, data) else Finding.UNKNOWN
     if kind not in _FINDINGS:
         return None
     finding, status = _FINDINGS[kind]
     return finding if data.get("status", status) == status else Finding.UNKNOWN
 
 
-def _trigger(data: _Members) -> Trigger:
+def _agrees(kind: str, data: _Members) -> bool:
+    return "status" not in data or data["status"] in list(_TRIGGERS[kind])  # it may be a list
+
+
+def _trigger(kind: str, data: _Members) -> Trigger | None:
+    if kind not in _TRIGGERS or not _agrees(kind, data):
+        return None
     metadata = data.get("metadata")
     return Trigger(
         checkout_id=_text(data, "checkout_id", 128),
@@ -130,6 +144,9 @@ def _text(members: _Members, name: str, longest: int) -> str:
 def _moment(value: Any) -> datetime | None:
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+        if moment is None or moment.tzinfo is None:
+            return None
+        moment = moment.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return moment if moment is not None and moment.tzinfo is not None else None
+    return moment if moment.year in _YEARS else None

@@ -43,6 +43,16 @@ def test_what_an_event_says_is_evidence_like_any_other() -> None:
     assert now(row).transitions.get(after="fulfilled").evidence == evidence
 
 
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+def test_a_clock_that_is_out_of_its_mind_keeps_no_fulfilment_from_being_settled(at: str) -> None:
+    row = unknown()
+    body = about(row, created_at=at)
+    deliver(body)
+    apply_due()
+    assert stored(body).status == "applied", "its evidence cannot be read again, by anybody"
+    assert now(row).state == "fulfilled"
+
+
 def test_a_failure_settles_its_fulfilment_once_no_attempt_can_pay_any_more(books) -> None:
     row = unknown()
     deliver(about(row, "transfer.failed"))

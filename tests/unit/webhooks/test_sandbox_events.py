@@ -80,6 +80,15 @@ def test_a_payment_is_a_trigger_and_no_evidence() -> None:
     assert (event.trigger.checkout_id, event.trigger.metadata) == ("chk_1", {"phone": "0801"})
 
 
+@pytest.mark.parametrize("status", ["failed", "open", "", None, 1])
+def test_a_payment_whose_status_contradicts_it_starts_nothing_and_is_not_ignored(
+    status: Any,
+) -> None:
+    event = read(type="payment.succeeded", data=DATA | {"status": status})
+    assert event.trigger is None, f"airtime is bought for a payment that is {status!r}"
+    assert event.finding is Finding.UNKNOWN, "nobody hears of it"
+
+
 @pytest.mark.parametrize("amount", [99.99, "500", 500.0, True, -1, 0, None, 2**63, 10**400])
 def test_what_is_no_amount_is_none(amount: Any) -> None:
     assert read(data=DATA | {"amount": amount}).amount is None
@@ -101,7 +110,20 @@ def test_data_that_is_no_object_names_nothing(data: Any) -> None:
     assert (event.reference, event.amount, event.recipient) == (None, None, "")
 
 
-@pytest.mark.parametrize("at", [None, "", "yesterday", 1, "2026-03-01T12:00:00"])
+@pytest.mark.parametrize(
+    "at",
+    [
+        None,
+        "",
+        "yesterday",
+        1,
+        "2026-03-01T12:00:00",
+        "0001-01-01T00:00:00+14:00",  # before the year 1 in UTC, and beyond the year 9999:
+        "9999-12-31T23:59:59-14:00",  # PostgreSQL keeps both, and Python cannot read them again
+        "0001-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+    ],
+)
 def test_a_time_that_cannot_be_placed_is_none(at: Any) -> None:
     assert read(created_at=at).said_at is None
 

@@ -37,14 +37,18 @@ class Claimed(Protocol):
     def fingerprint(self) -> str: ...
 
 
-def refuse(order: Order, *, claim: Claimed) -> None:
-    """Everything that can be refused before anything is begun. Raises the refusals of `errors`.
+def refuse_made(claim: Claimed) -> None:
+    """Raises `AlreadyApplied` for a payment that was made under this reference, whose key is gone.
 
-    Raises `AlreadyApplied` for a payment that was made under this reference, whose key is gone.
+    To be asked before the body is judged: a damaged one must not be told that nothing was done.
     """
     earlier = Payment.objects.filter(reference=claim.reference).first()
     if earlier is not None:
         raise idempotency.AlreadyApplied(receipts.opened(earlier), earlier.request_hash)
+
+
+def refuse(order: Order, *, claim: Claimed) -> None:
+    """Everything that can be refused before anything is begun. Raises the refusals of `errors`."""
     limit = settings.PAYMENT_LIMITS.get(order.currency)
     if limit is None:
         raise errors.CurrencyUnsupported
@@ -112,6 +116,8 @@ def recover(key: idempotency.Record) -> idempotency.Recovery:
     order = _order(found)
     if order is None:
         return idempotency.Unknown("the checkout does not say for which phone it is")
+    if checkouts.metadata_of(found).get(_ORDERED) != _sum(order):
+        return idempotency.Unknown("the checkout is over another amount than was ordered")
     return idempotency.Done(partial(_recorded, order, found, key))
 
 
@@ -121,10 +127,17 @@ def _recorded(order: Order, checkout: Checkout, key: idempotency.Record) -> idem
 
 def _metadata(order: Order) -> Mapping[str, Any]:
     """Kept by the provider, so that a checkout can be recovered of which we wrote nothing down."""
-    return {"phone": order.phone} | ({"narration": order.narration} if order.narration else {})
+    narration = {"narration": order.narration} if order.narration else {}
+    return {"phone": order.phone, _ORDERED: _sum(order)} | narration
+
+
+def _sum(order: Order) -> str:
+    """What was asked for, beside what the provider made of it: the two must not be mixed up."""
+    return f"{order.amount} {order.currency}"
 
 
 def _order(checkout: Checkout) -> Order | None:
+    """What the checkout is for, over the sum that the provider has on it."""
     kept = checkouts.metadata_of(checkout)
     phone, narration = kept.get("phone"), kept.get("narration", "")
     if not isinstance(phone, str) or not phone or not isinstance(narration, str):
@@ -132,3 +145,6 @@ def _order(checkout: Checkout) -> Order | None:
     return Order(
         amount=checkout.amount, currency=checkout.currency, phone=phone, narration=narration
     )
+
+
+_ORDERED = "ordered"

@@ -35,6 +35,7 @@ class Payments(APIView):
     def post(self, request: Request) -> HttpResponseBase:
         """Open a checkout: 201 with the address at which to pay; 202 if it is not known whether."""
         claim: LeasedClaim = request.idempotency  # type: ignore[attr-defined]  # set by the decorator
+        payments.refuse_made(claim)
         order = PaymentFields(data=request.data).order()
         payments.refuse(order, claim=claim)
         claim.sending()

@@ -65,7 +65,11 @@ def test_a_payment_is_201_with_the_address_at_which_to_pay(
     assert (MARKER in first, again[MARKER], again["Location"]) == (False, "true", first["Location"])
     [(reference, checkout)] = desk.books.items()
     assert (reference, body["reference"]) == (reference, reference)
-    assert checkout["metadata"] == {"phone": "+2348012345678", "narration": "for mum"}
+    assert checkout["metadata"] == {
+        "phone": "+2348012345678",
+        "ordered": "50000 NGN",
+        "narration": "for mum",
+    }
     assert desk.openings == {reference: 1}
     assert Phone(ada).get(first["Location"]).json() == body
     assert list(body) == list(PAYMENT["properties"]), "the schema names other fields"
@@ -190,8 +194,12 @@ def test_a_checkout_over_another_amount_is_nobodys_answer(
     ada: Account, desk: Provider, key: str
 ) -> None:
     desk.will.append("wrong_amount")
-    assert buy(ada, key=key).status_code == 202
-    assert not Payment.objects.exists()
+    for _ in range(2):
+        assert buy(ada, key=key).status_code == 202
+        run_out()
+    assert sweeps.recover_due() == 1
+    assert not Payment.objects.exists(), "paid for with a sum that the customer never ordered"
+    assert _keys()[0]["hold_reason"] == "the checkout is over another amount than was ordered"
 
 
 def test_a_checkout_of_which_the_provider_forgot_the_phone_is_held(
@@ -218,6 +226,20 @@ def test_a_late_retry_is_answered_from_the_payment(ada: Account, desk: Provider,
         if status == 201:
             assert (late.content, late[MARKER]) == (first.content, "true")
     assert (len(desk.books), Payment.objects.count()) == (1, 1)
+
+
+@pytest.mark.parametrize("change", [{"amount": "x"}, {"colour": "red"}, {"phone": None}])
+def test_a_damaged_late_retry_is_told_of_no_safe_new_key(
+    ada: Account, desk: Provider, key: str, change: dict[str, Any]
+) -> None:
+    buy(ada, key=key)
+    grown_older(timedelta(days=31))
+    retention.retire()
+    cache.clear()
+    late = buy(ada, BODY | change, key=key)
+    assert late.json()["safe_new_key"] is False, "invites a second payment: the first one is made"
+    assert (late.status_code, late.json()["code"]) == (422, "key_reused")
+    assert len(desk.books) == 1
 
 
 def _keys() -> list[dict[str, Any]]:

@@ -39,32 +39,39 @@ def start(
     handlers_of(kind)
     if connector not in conf().connectors:
         raise UnknownConnector(f"No connector {connector!r} is configured.")
-    at = store.now()
-    row = Fulfilment(
-        kind=kind,
-        event_id=event_id,
-        payment_id=payment_id,
-        reference=reference_of(payment_id, connector=connector, generation=1),
-        connector=connector,
-        amount=amount,
-        currency=currency,
-        instruction=dict(instruction),
-        next_check_at=at,
-        started_by=actor,
-        created_at=at,
-        state_changed_at=at,
-    )
-    # ON CONFLICT DO NOTHING without a target: event, payment and reference all refuse a second.
-    Fulfilment.objects.bulk_create([row], ignore_conflicts=True)
-    found = _found(event_id=event_id, payment_id=payment_id)
+    # Looked for first: an insert waits for whoever is moving the payment's row, and that one may wait
+    # for the business row that our caller has locked.
+    found = _of_payment(payment_id)
+    if found is None:
+        at = store.now()
+        row = Fulfilment(
+            kind=kind,
+            event_id=event_id,
+            payment_id=payment_id,
+            reference=reference_of(payment_id, connector=connector, generation=1),
+            connector=connector,
+            amount=amount,
+            currency=currency,
+            instruction=dict(instruction),
+            next_check_at=at,
+            started_by=actor,
+            created_at=at,
+            state_changed_at=at,
+        )
+        # ON CONFLICT DO NOTHING without a target: event, payment and reference all refuse a second.
+        Fulfilment.objects.bulk_create([row], ignore_conflicts=True)
+        found = _inserted(event_id=event_id, payment_id=payment_id)
     transaction.on_commit(partial(hint, found.pk), robust=True)
     return found
 
 
-def _found(*, event_id: str, payment_id: str) -> Fulfilment:
-    """The payment's newest row; an event that paid for another payment leads to that one."""
-    of_payment = Fulfilment.objects.filter(payment_id=payment_id).order_by("-generation").first()
-    return of_payment or Fulfilment.objects.get(event_id=event_id, generation=1)
+def _inserted(*, event_id: str, payment_id: str) -> Fulfilment:
+    """The payment's row; an event that paid for another payment leads to that one."""
+    return _of_payment(payment_id) or Fulfilment.objects.get(event_id=event_id, generation=1)
+
+
+def _of_payment(payment_id: str) -> Fulfilment | None:
+    return Fulfilment.objects.filter(payment_id=payment_id).order_by("-generation").first()
 
 
 def hint(fulfilment_id: int) -> None:

@@ -1,7 +1,7 @@
 """Where a fulfilment begins."""
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from fulfilment import store, transitions
 from fulfilment.errors import UnknownConnector, UnknownKind
@@ -33,6 +33,29 @@ def test_a_failed_payment_is_not_paid_by_a_later_event() -> None:
         row = transitions.move(row, to=step, actor="t", reason="t", next_check_at=check) or row
     assert start("p1", event_id="e2").pk == row.pk
     assert now(row).state == State.FAILED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_later_event_waits_for_nobody_who_is_settling_the_payment() -> None:
+    row = start("p1", event_id="e1")
+    moving = connection.copy()
+    try:
+        moving.set_autocommit(False)
+        with moving.cursor() as cursor:
+            cursor.execute("UPDATE fulfilment SET next_check_at = now() WHERE id = %s", [row.pk])
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '1s'")
+            try:
+                again = start("p1", event_id="e2")
+            except OperationalError:
+                pytest.fail(
+                    "it waits for the one who settles, who may wait for the payment that the "
+                    "event's transaction has locked: a deadlock"
+                )
+        assert again.pk == row.pk
+    finally:
+        moving.rollback()
+        moving.close()
 
 
 def test_what_could_never_be_settled_is_refused_before_anything_is_written() -> None:

@@ -15,6 +15,12 @@ class ProviderUnknown(IntakeRefused):
     code = "provider_unknown"
 
 
+class EventNotPosted(IntakeRefused):
+    """An event comes by POST."""
+
+    code = "event_not_posted"
+
+
 class SignatureRefused(IntakeRefused):
     """The signature does not prove that the provider sent this body just now."""
 

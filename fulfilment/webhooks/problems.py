@@ -2,6 +2,7 @@
 
 from fulfilment.webhooks.errors import (
     EventMalformed,
+    EventNotPosted,
     IntakeRefused,
     ProviderUnknown,
     SignatureRefused,
@@ -40,15 +41,27 @@ register(
         meaning="The signature fits, and the body cannot be read as an event. Nothing was stored.",
         what_to_do="Send a JSON object in UTF-8 with an id and a type, both texts.",
     ),
+    ProblemKind(
+        code=EventNotPosted.code,
+        title="Events come by POST",
+        status=405,
+        retry="never",
+        safe_new_key=False,
+        meaning="This address takes events and shows none. Nothing was read and nothing was stored.",
+        what_to_do="Send the event with the method POST.",
+    ),
 )
 
-_CHALLENGE = (("WWW-Authenticate", "Webhook-Signature"),)  # a 401 names a scheme (RFC 9110)
+# A 401 names a scheme, and a 405 the methods that there are (RFC 9110).
+_HEADERS: dict[type[IntakeRefused], tuple[tuple[str, str], ...]] = {
+    SignatureRefused: (("WWW-Authenticate", "Webhook-Signature"),),
+    EventNotPosted: (("Allow", "POST"),),
+}
 
 
 def answer_to(error: IntakeRefused) -> Answer:
     """The answer for a refusal; nothing in it tells what the secret is."""
-    headers = _CHALLENGE if isinstance(error, SignatureRefused) else ()
-    return problem(error.code, detail=str(error), headers=headers)
+    return problem(error.code, detail=str(error), headers=_HEADERS.get(type(error), ()))
 
 
 def unavailable() -> Answer:

@@ -152,11 +152,18 @@ def test_a_body_above_djangos_own_limit_is_413_too(settings) -> None:
     refused(deliver(event(note="x" * 1000)), 413, "body_too_large")
 
 
-def in_chunks(body: bytes) -> Any:
+class Cut(BytesIO):
+    """What a server does with a chunk that is none, or that never came: an exception of its own."""
+
+    def read(self, *_: Any) -> bytes:
+        raise EOFError("no more data")
+
+
+def in_chunks(body: bytes, *, stream: Any = None) -> Any:
     """Without a length, as a proxy may send it on."""
-    stream = {"wsgi.input": BytesIO(body), "CONTENT_LENGTH": ""}
+    stream = {"wsgi.input": stream or BytesIO(body), "CONTENT_LENGTH": ""}
     headers = signed(body) | {"transfer-encoding": "chunked"}
-    return Client().generic(
+    return Client(raise_request_exception=False).generic(
         "POST", ADDRESS, content_type="application/json", headers=headers, **stream
     )
 
@@ -172,13 +179,19 @@ def test_a_body_in_chunks_that_is_too_large_is_413(settings) -> None:
     refused(in_chunks(event(note="x" * 1000)), 413, "body_too_large")
 
 
+def test_a_body_in_chunks_that_is_cut_is_400_and_no_error_of_ours() -> None:
+    refused(in_chunks(event(), stream=Cut()), 400, "event_malformed")
+
+
 def test_an_unknown_provider_is_404() -> None:
     body = event()
     refused(deliver(body, address="/v1/webhooks/nobody"), 404, "provider_unknown")
 
 
 def test_only_post_delivers() -> None:
-    assert Client().get(ADDRESS).status_code == 405
+    answer = Client().get(ADDRESS)
+    refused(answer, 405, "event_not_posted")
+    assert answer["Allow"] == "POST"
 
 
 def test_a_delivery_is_taken_without_a_csrf_token_and_without_a_session() -> None:

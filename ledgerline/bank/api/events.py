@@ -19,7 +19,7 @@ MOST_METADATA = 500  # bytes of one event: a batch of 1,000 stays below the mega
 _AHEAD = timedelta(hours=1)
 _FIRST_YEAR = 2000
 _MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:[Zz]|[+-]\d\d:[0-5]\d)", re.ASCII
 )
 
 
@@ -125,9 +125,19 @@ def _by_place(error: serializers.ValidationError) -> serializers.ValidationError
     """REST framework names the bad ones by place, in a dict of numbers or, by its setting, in a list."""
     said: Any = error.detail.get("events") if isinstance(error.detail, dict) else None
     named = dict(enumerate(said)) if isinstance(said, list) else said
-    if not named or not all(isinstance(each, dict) for each in named.values()):
+    if not named or not all(_is_of_one(place, each) for place, each in named.items()):
         return error
-    return refused({int(place): each for place, each in named.items() if each})
+    return refused({int(place): _by_field(each) for place, each in named.items() if each})
+
+
+def _is_of_one(place: object, each: object) -> bool:
+    """No: it is about the list as a whole."""
+    return str(place).isdigit() and not isinstance(each, str)
+
+
+def _by_field(each: Any) -> Any:
+    """An event that is no object at all is faulted as a whole."""
+    return each if isinstance(each, dict) else {"non_field_errors": each}
 
 
 def _event(said: Mapping[str, Any]) -> usage.Event:

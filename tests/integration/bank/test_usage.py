@@ -119,7 +119,7 @@ def test_with_a_key_a_retry_gets_the_first_answer_and_without_one_the_items_say_
                 *("2026-11-30T09:15:00", "2026-11-30", 1764494100, "2026-02-30T00:00:00Z"),
                 *("2999-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59"),
                 *("0001-01-01T00:00:00+23:59", "2026-11-30T24:00:00Z", "2026-11-30T09:15:00+25:00"),
-                "\u0662026-11-30T09:15:00Z",
+                *("\u0662026-11-30T09:15:00Z", "2026-11-30T09:15:00+00:60"),
             )
         ),
         *(("account", value) for value in ("123", "0123456711", "9902140714", "", None)),
@@ -137,8 +137,9 @@ def test_a_bad_event_is_named_and_nothing_is_recorded(
 
 
 def test_every_bad_event_is_named_by_its_place(ada: Account) -> None:
-    named = errors(send(ada, {}, *events(1), E | {"quantity": -1}, "no event"))["events"]
-    assert [each["index"] for each in named] == [0, 2, 3]
+    named = errors(send(ada, {}, *events(1), E | {"quantity": -1}, "no event", None))["events"]
+    assert [each["index"] for each in named] == [0, 2, 3, 4]
+    assert named[4 - 1]["errors"] == {"non_field_errors": ["This field may not be null."]}
     assert sorted(named[0]["errors"]) == ["id", "occurredAt", "quantity", "type"]
 
 

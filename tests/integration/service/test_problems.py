@@ -53,7 +53,7 @@ def test_without_credentials_a_401_names_the_scheme() -> None:
 def test_a_bug_is_a_problem_that_keeps_the_key(token, monkeypatch) -> None:
     from ledgerline.bank import transfers
 
-    monkeypatch.setattr(transfers, "find", lambda reference: 1 / 0)
+    monkeypatch.setattr(transfers, "make", lambda order, claim: 1 / 0)
     body = {"toAccount": "0123456789", "amount": 1, "currency": "NGN"}
     answer = Client(raise_request_exception=False).post(
         "/v1/transfers",

@@ -41,10 +41,22 @@ register(
         status=400,
         retry="never",
         meaning=(
-            "A header's name or value is not allowed, or contradicts another. The request was not read "
-            "any further and no key was looked up: an earlier request with it may have been applied."
+            "The request line cannot be read, or a header's name or value is not allowed, contradicts "
+            "another or asks for what there is not. The request was not read any further and no key was "
+            "looked up: an earlier request with it may have been applied."
         ),
         what_to_do="Send the request again with proper headers and, if it is a retry, with the same key.",
+    ),
+    ProblemKind(
+        code="address_too_long",
+        title="The address is too long",
+        status=414,
+        retry="never",
+        meaning=(
+            "The path and the query are longer than any that this service has. No key was looked up: an "
+            "earlier request may have been applied."
+        ),
+        what_to_do="Send a shorter address; what is to be done stands in the body.",
     ),
     ProblemKind(
         code="headers_too_large",

@@ -7,23 +7,43 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from gunicorn.http.errors import (
+    ExpectationFailed,
     InvalidHeader,
     InvalidHeaderName,
+    InvalidHTTPVersion,
+    InvalidRequestLine,
+    InvalidRequestMethod,
     InvalidResponseHeader,
     InvalidResponseHeaderName,
+    InvalidSchemeHeaders,
     LimitRequestHeaders,
+    LimitRequestLine,
+    ObsoleteFolding,
+    UnsupportedTransferCoding,
 )
 from gunicorn.workers.gthread import ThreadWorker
 
 if TYPE_CHECKING:
     from idempotency import Answer
 
-_THEIRS = (InvalidHeader, InvalidHeaderName, LimitRequestHeaders)
+_THEIRS = (
+    ExpectationFailed,
+    InvalidHeader,
+    InvalidHeaderName,
+    InvalidHTTPVersion,
+    InvalidRequestLine,
+    InvalidRequestMethod,
+    InvalidSchemeHeaders,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ObsoleteFolding,
+    UnsupportedTransferCoding,
+)
 _OURS = (InvalidResponseHeader, InvalidResponseHeaderName)
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn publishes no types
-    """gunicorn's threads, with problems (RFC 9457) instead of its page where a header is at fault."""
+    """gunicorn's threads, with problems (RFC 9457) instead of its page where the head is at fault."""
 
     def handle_error(self, request: Any, client: Any, address: Any, error: Exception) -> None:
         """Called by gunicorn for a request that no application has seen, and for bugs."""
@@ -43,9 +63,13 @@ def _answer(error: Exception) -> "Answer":
 
     if isinstance(error, LimitRequestHeaders):
         return problem("headers_too_large")
+    if isinstance(error, LimitRequestLine):
+        return problem("address_too_long")
     name = str(getattr(error, "hdr", "")).upper()
     if name == "IDEMPOTENCY_KEY":
         return KeyInvalid("The header is Idempotency-Key, and not Idempotency_Key.").answer()
+    if name == "IDEMPOTENCY-KEY" and isinstance(error, ObsoleteFolding):
+        return KeyInvalid("The Idempotency-Key stands on one line.").answer()
     if name == "IDEMPOTENCY-KEY":
         return KeyInvalid("The Idempotency-Key may hold visible ASCII characters only.").answer()
     return problem("malformed_request")

@@ -62,6 +62,7 @@ def _transfers(system: System) -> int:
         pytest.param([b'Idempotency-Key: "unterminated'], id="unterminated"),
         pytest.param([b"Idempotency-Key: a\x00b"], id="NUL"),
         pytest.param([b"idempotency_key: k2", b"Idempotency-Key: k1"], id="twin in small letters"),
+        pytest.param([b"Idempotency-Key: k1\r\n k2"], id="on two lines"),
     ],
 )
 def test_a_key_that_is_not_one_key_is_a_400_and_moves_no_money(
@@ -84,7 +85,18 @@ def test_a_monstrous_key_is_a_4xx_and_never_a_5xx(length: int, system: System) -
     assert b"application/problem+json" in received, "a client of the API is sent a page of HTML"
 
 
-@pytest.mark.parametrize("line", [b"X_Odd: 1", b"X Y: 1", b"X-Odd: a\x00", b"Content-Length: 1"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"X_Odd: 1",
+        b"X Y: 1",
+        b"X-Odd: a\x00",
+        b"Content-Length: 1",
+        b"X-Odd: a\r\n folded",
+        b"Expect: a-miracle",
+        b"Transfer-Encoding: backwards",
+    ],
+)
 def test_a_header_that_is_none_is_told_as_a_problem(line: bytes, system: System) -> None:
     before = _transfers(system)
     status, received = _post(system, b"Idempotency-Key: " + new_key().encode(), line)

@@ -1,6 +1,7 @@
 """Every address of the service."""
 
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularAPIView
@@ -9,6 +10,7 @@ from ledgerline import health, metrics
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("favicon.ico", RedirectView.as_view(url=static("ledgerline/icon.svg"))),
     path("admin/", admin.site.urls),
     path("healthz", health.alive),
     path("readyz", health.ready),

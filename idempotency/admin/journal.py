@@ -34,6 +34,10 @@ _WORDS = {
 }
 
 
+_OF_ACTIONS = {  # as their buttons say it
+    "settled": "said that it happened",
+    "released": "said that it did not happen",
+}
 _ACTIONS = "admin:idempotency_gatedaction_changelist"
 
 
@@ -68,7 +72,8 @@ def who(entry: AuditEntry) -> str:
 
 def what(entry: AuditEntry) -> str:
     """What was done, in the past tense."""
-    word = _WORDS.get(entry.action, entry.action.replace("_", " "))
+    words = _OF_ACTIONS if entry.subject.startswith("action:") else _WORDS
+    word = words.get(entry.action, entry.action.replace("_", " "))
     status = entry.details.get("status")
     return f"{word} ({status})" if status else word
 

@@ -47,6 +47,8 @@ def test_an_entry_of_the_trail_leads_to_what_it_is_about(senior: Client) -> None
     assert f"/admin/idempotency/gatedaction/?q={slot}" in listed
     assert ">something else<" in listed
     assert not GatedAction.objects.exists()
+    assert "said that it happened" in listed, "an action is told in the words of a key"
+    assert "3 entries" in listed
 
 
 def test_whoever_opens_an_answer_is_asked_what_for(senior: Client) -> None:

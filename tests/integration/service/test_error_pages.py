@@ -59,3 +59,4 @@ def test_a_bug_never_says_that_nothing_happened() -> None:
 
 def test_every_page_names_its_icon(staff: Client) -> None:
     assert "ledgerline/icon.svg" in staff.get("/admin/").content.decode()
+    assert staff.get("/favicon.ico").headers["Location"].endswith("ledgerline/icon.svg")

@@ -104,9 +104,11 @@ def _of_a_call() -> list[Wait]:
             check="fulfilment.E002",
         ),
         _effect(
-            "TOTAL_DEADLINE", "one call of a connector, from name look-up to last byte", "HTTP"
+            "TOTAL_DEADLINE",
+            "one call of a connector, from name look-up to last byte",
+            "its HTTP client",
         ),
-        _effect("MARGIN", "as above", "added to the deadline"),
+        _effect("MARGIN", "the same of a connector", "added to the deadline"),
         _effect("POLL_INTERVAL", "between two rounds of the sweeps", "beat, or run_sweeps"),
         _contract("RECHECK_FIRST", "until a held key is asked about; then ever rarer", "the sweep"),
         _contract("RECHECK_LAST", "the longest distance of these", "the sweep"),

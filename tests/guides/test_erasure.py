@@ -58,7 +58,9 @@ def test_a_customer_is_erased_and_the_books_stay(ada: Account, bola: Account) ->
     assert "there is no frozen customer" in erase(ada.owner_id).stderr
     history.frozen(bola)  # who has what Ada paid
     refused = erase(bola.owner_id)
-    assert (refused.returncode, "or money" in refused.stderr) == (3, True)
+    assert (refused.returncode, "or money" in refused.stderr) == (3, True), (
+        "a customer with money in an account was erased"
+    )
     assert holding("bola"), "it refused, and changed something"
     history.frozen(ada)
 

@@ -38,7 +38,9 @@ def test_the_named_check_refuses_what_breaks_the_order(wait: Wait, settings: Any
     else:
         setattr(settings, name, wrong)
         settings.IDEMPOTENCY = project.IDEMPOTENCY | _same(name, wrong)
-    assert wait.check in found(), f"{wait.check} takes a {wait.setting} that is not {wait.rule}"
+    assert wait.check in found(), (
+        f"{wait.check} is silent, but {wait.setting} has to be {wait.rule}"
+    )
 
 
 def _same(name: str, value: timedelta) -> dict[str, timedelta]:

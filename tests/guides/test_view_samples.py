@@ -75,7 +75,9 @@ def test_a_lost_answer_is_unknown_and_then_found_by_asking(
     expire_lease(ada, "k2")
     call_command("sweep_idempotency", only=["recovery"], verbosity=0, skip_checks=True)
     found = send(ada, path, "k2")
-    assert (found.status_code, found.headers.get("Idempotent-Replayed")) == (201, "true")
+    assert (found.status_code, found.headers.get("Idempotent-Replayed")) == (201, "true"), (
+        "the sweep did not find the parcel that was booked: the retry ran the handler again"
+    )
     assert (orders(), desk.calls["parcels"]) == (1, 1), "the parcel was sent for a second time"
 
 
@@ -84,7 +86,9 @@ def test_a_courier_that_is_not_there_frees_the_key(ada: Any, settings: Any, path
     with courier.running() as gone:
         settings.COURIER_URL = gone.url
     refused = send(ada, path, "k3")
-    assert (refused.status_code, refused.json()["retry"]) == (503, "same_key")
+    assert (refused.status_code, refused.json()["retry"]) == (503, "same_key"), (
+        "a connection that was refused is no proof to the shop that nothing happened"
+    )
     assert record_of(ada, "k3") is None, "nobody was there, and the key is not free"
 
 

@@ -12,7 +12,7 @@ from django.views import View
 from idempotency import idempotent, leased_claim_of
 
 from . import courier
-from .parcels import _placed, ask
+from .parcels import ask, placed
 
 
 class AsyncParcels(View):
@@ -23,4 +23,4 @@ class AsyncParcels(View):
         await claim.asending()
         book = sync_to_async(courier.book, thread_sensitive=False)  # or an async client of yours
         found = await book(claim.reference, sku=sku, deadline=claim.deadline)
-        return claim.settle_with(lambda: _placed(found))  # runs after the last await
+        return claim.settle_with(lambda: placed(found))  # runs after the last await

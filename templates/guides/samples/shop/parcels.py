@@ -41,10 +41,10 @@ class Parcels(View):
         claim.sending()  # committed: from here on the courier may have heard of it
         found = courier.book(claim.reference, sku=sku, deadline=claim.deadline)
         with claim.settling():  # these writes and the stored answer: one transaction
-            return _placed(found)
+            return placed(found)
 
 
-def _placed(found: dict[str, Any]) -> HttpResponse:
+def placed(found: dict[str, Any]) -> HttpResponse:
     answer = _answered(found)
     return HttpResponse(answer.body, status=answer.status, headers=dict(answer.headers))
 

@@ -20,6 +20,7 @@ class IdempotencyConfig(AppConfig):
             check_client,
             check_databases,
             check_gates,
+            check_inheritance,
             check_isolation,
             check_limits,
             check_models,
@@ -38,6 +39,7 @@ class IdempotencyConfig(AppConfig):
         checks.register(check_aliases)
         checks.register(check_isolation, checks.Tags.database)
         checks.register(check_placement)
+        checks.register(check_inheritance)
         checks.register(check_principals)
         checks.register(check_throttles)
         checks.register(check_caches, checks.Tags.caches)

@@ -43,6 +43,21 @@ def guarded() -> Iterator[Guarded]:
             yield from _on_class(route, callback)
 
 
+def views() -> Iterator[tuple[str, Any, type]]:
+    """Every class of views of this project, as (route, callback, class) for each route to it."""
+    if getattr(settings, "ROOT_URLCONF", None):
+        for route, callback in _routes(get_resolver().url_patterns):
+            view = _view_of(callback)
+            if view is not None:
+                yield route, callback, view
+
+
+def handlers(callback: Any) -> tuple[str, ...]:
+    """The names of the methods that this callback of a class may call."""
+    actions = getattr(callback, "actions", None) or {}  # of a viewset: method -> its name
+    return tuple(dict.fromkeys(actions.get(method, method) for method in METHODS))
+
+
 def _routes(patterns: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for pattern in patterns:
         route = prefix + str(getattr(pattern, "pattern", ""))

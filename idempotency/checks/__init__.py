@@ -7,7 +7,7 @@ from idempotency.checks.gates import check_gates, check_slots
 from idempotency.checks.limits import check_limits
 from idempotency.checks.nulls import check_databases, check_models
 from idempotency.checks.options import check_settings
-from idempotency.checks.placement import check_placement
+from idempotency.checks.placement import check_inheritance, check_placement
 from idempotency.checks.principals import check_principals
 from idempotency.checks.rollout import check_client, check_observing
 from idempotency.checks.servers import check_servers
@@ -21,6 +21,7 @@ __all__ = [
     "check_client",
     "check_databases",
     "check_gates",
+    "check_inheritance",
     "check_isolation",
     "check_limits",
     "check_models",

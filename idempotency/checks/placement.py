@@ -1,5 +1,6 @@
 """Guards that cannot do their work where they stand."""
 
+import inspect
 from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -9,6 +10,7 @@ from django.core.checks import Warning as CheckWarning
 from django.db import DEFAULT_DB_ALIAS, transaction
 
 from idempotency import conf, routes, serving
+from idempotency.decorators import guard_of
 from idempotency.routes import Guarded
 
 _SAFE = {method.lower() for method in serving.SAFE}
@@ -18,6 +20,39 @@ def check_placement(**_: object) -> Sequence[CheckMessage]:
     """E012, W012 and W014, once for each guarded operation."""
     found = [message for each in routes.guarded() for message in _each(each)]
     return list({(message.id, message.msg): message for message in found}.values())
+
+
+def check_inheritance(**_: object) -> Sequence[CheckMessage]:
+    """E019 and W019: guards that a class of views has, but not where its handler runs."""
+    found = [message for each in routes.views() for message in _of_class(*each)]
+    return list({(message.id, message.msg): message for message in found}.values())
+
+
+def _of_class(route: str, callback: Any, view: type) -> Iterator[CheckMessage]:
+    where = f"{view.__module__}.{view.__qualname__}"
+    dispatch = inspect.getattr_static(view, "dispatch", None)
+    if guard_of(dispatch) is not None and hasattr(view, "perform_authentication"):
+        yield Error(
+            f"{where} ({route!r}) is guarded around dispatch(): REST framework authenticates, "
+            "permits and throttles inside it, so a replay passes all of that by.",
+            hint="Put @idempotent on the method (post), where all of that has run.",
+            id="idempotency.E019",
+        )
+    for name in routes.handlers(callback):
+        if _hides_a_guard(view, name) and guard_of(dispatch) is None:
+            yield CheckWarning(
+                f"{where}.{name} ({route!r}) overrides a guarded handler and is not guarded: what "
+                "it does itself is done again by every retry.",
+                hint="Guard it, and let it call a method that is not guarded.",
+                id="idempotency.W019",
+            )
+
+
+def _hides_a_guard(view: type, name: str) -> bool:
+    """Is the first of its classes that has the method unguarded, and a later one guarded?"""
+    chain = [vars(each)[name] for each in view.__mro__ if name in vars(each)]
+    guards = [guard_of(each) is not None for each in chain]
+    return bool(guards) and not guards[0] and any(guards)
 
 
 def _each(guarded: Guarded) -> Iterator[CheckMessage]:

@@ -58,7 +58,7 @@ def claim_many(
         raise ValueError(
             f"At most {MOST_ITEMS:,} items in one call, not {len(items):,}. Split them."
         )
-    given = [(_identity(action, item, namespace), _encoded(item.values)) for item in items]
+    given = [(_identity(action, item, namespace), _given(item.values)) for item in items]
     first: dict[Identity, str] = {}
     for identity, values in given:
         first.setdefault(identity, values)
@@ -122,6 +122,13 @@ def _identity(action: str, item: Item, namespace: str | None) -> Identity:
     if identity is None:  # a key of None
         raise ValueError("An item without a key has no identity.")
     return identity
+
+
+def _given(values: Any) -> str:
+    try:
+        return _encoded(values)
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"The values of an item are no JSON: {error}") from error
 
 
 def _encoded(values: Any) -> str:

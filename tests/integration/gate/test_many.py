@@ -94,6 +94,13 @@ def test_an_item_without_a_usable_key_is_refused_before_anything_is_written() ->
     assert not GatedAction.objects.exists()
 
 
+@pytest.mark.parametrize("values", [{"a": {1}}, {1: "a", "1": "b"}], ids=["a set", "keys"])
+def test_values_that_are_no_json_are_refused_before_anything_is_written(values: Any) -> None:
+    with pytest.raises(ValueError, match="no JSON"):
+        gate.claim_many("usage", [Item("fine", {}), Item("odd", values)])
+    assert not GatedAction.objects.exists()
+
+
 def test_an_item_that_is_being_done_or_held_stops_the_list() -> None:
     with gate.claim("usage", key="e-1") as action:
         with pytest.raises(gate.InProgress):

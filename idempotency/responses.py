@@ -14,6 +14,8 @@ from idempotency.contract import OMITTED, REPLAYED, Answer
 _NEVER = frozenset(
     {"set-cookie", "set-cookie2"}
 )  # a cookie is one browser's, whatever HEADERS says
+# Of REST framework's and of template responses: what a project's own tests and middleware read.
+_SHOWN = frozenset({"data", "context_data", "template_name"})
 _EXPOSED = f"{REPLAYED}, {OMITTED}, Location, Retry-After"
 
 
@@ -130,6 +132,8 @@ def _add_own(first: AnswerResponse, response: HttpResponseBase) -> None:
     stored = {name.lower() for name in first.headers} | {"content-length"}
     _write(first, [pair for pair in response.items() if pair[0].lower() not in stored])
     first.cookies = response.cookies
+    for name in _SHOWN & vars(response).keys():
+        setattr(first, name, getattr(response, name))
     # its files close with the first answer; closing it here would end the request inside the claim
     first._resource_closers.extend(response._resource_closers)  # type: ignore[attr-defined]  # noqa: SLF001
 

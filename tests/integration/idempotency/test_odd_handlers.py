@@ -7,9 +7,12 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
+from django.template import engines
+from django.template.response import TemplateResponse
 from django.test import RequestFactory
 from django.utils.decorators import method_decorator
 from django.utils.functional import SimpleLazyObject
+from rest_framework.response import Response
 
 from idempotency import claims, idempotent
 from idempotency.errors import Unauthenticated
@@ -56,6 +59,16 @@ def test_the_log_says_what_was_returned_instead_of_a_response(stage_: Stage, key
     stage_.act = lambda request: _later()  # type: ignore[assignment,return-value]
     with pytest.raises(TypeError, match="async below a decorator that hides it"):
         plain(_request(key))
+
+
+def test_the_first_answer_shows_a_projects_tests_what_its_response_showed(
+    ada: Phone, stage_: Stage, key: str
+) -> None:
+    stage_.act = lambda request: Response({"n": 1}, status=201)
+    assert ada.send(key).data == {"n": 1}
+    page = engines["django"].from_string("{{ n }}")
+    stage_.act = lambda request: TemplateResponse(request, page, {"n": 1})
+    assert ada.send(f"{key}-page", path="/plain/").context_data == {"n": 1}
 
 
 class Base:

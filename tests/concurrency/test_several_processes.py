@@ -25,6 +25,7 @@ from tests.integration.idempotency.stage import TABLE, effects
 pytestmark = [
     pytest.mark.django_db(transaction=True, available_apps=["idempotency"]),
     pytest.mark.processes,
+    pytest.mark.timeout(240),  # two servers start within the first test
 ]
 
 MARKER = "Idempotent-Replayed"

@@ -25,13 +25,14 @@ from idempotency.recovery import Done, NotDone
 from idempotency.takeover import is_doubtful
 from tests.machine.oracle import Oracle
 from tests.machine.provider import FOUND, Provider
-from tests.machine.shelf import LEASE, RETENTION, Shelf
+from tests.machine.shelf import CALL, LEASE, RETENTION, Shelf
 
 SAME, OTHER = "f" * 64, "0" * 64
 STEP = timedelta(minutes=10)  # never in step with a lease, a call or a back-off
 
 BODIES = st.sampled_from([SAME, SAME, SAME, OTHER])
-MOODS = st.sampled_from(["honest", "honest", "silent", "fails", "nonsense"])
+MOODS = st.sampled_from(["honest", "honest", "honest", "silent", "fails", "nonsense"])
+AFTER_A_WHILE = st.sampled_from([0 * STEP, 5 * STEP])
 TURN = st.integers(0, 5)
 
 # Answers that a handler may give before it has called anybody, and after that.
@@ -63,30 +64,33 @@ class LeasedLife(RuleBasedStateMachine):
         self.oracle = Oracle()
         self.provider = Provider(recognises=True)
         self.owners: list[Owner] = []
+        self.visitors: list[tuple[str, contract.Decision | None]] = []
         self.made = 0
 
     def open_shelf(self) -> Any:
         return Shelf()
 
-    @initialize(recognises=st.booleans())
+    @initialize(recognises=st.sampled_from([True, True, False]))
     def begin(self, recognises: bool) -> None:
         self.provider = Provider(recognises)
 
     # what clients do
 
+    @rule(body=BODIES, after=AFTER_A_WHILE)
+    def request(self, body: str, after: timedelta) -> None:
+        self.shelf.wait(after)
+        self._enter(body, self._standing(body))
+
+    @precondition(lambda self: not self.visitors)
     @rule(body=BODIES)
-    def request(self, body: str) -> None:
-        standing = self._standing(body)
-        if standing is None:
-            owner = self._owner(body)
-            assert self.shelf.claim(owner.number, fingerprint=body), "a free key was refused"
-            self.oracle.body = body
-            self._run(owner)
-        elif isinstance(standing, contract.Expired | contract.Held):
-            owner = self._owner(body)
-            record = self.shelf.take_over(owner.number, fingerprint=body)
-            if record is not None:
-                self._taken(owner, record)
+    def look_at_the_key(self, body: str) -> None:
+        """A slow request: it acts on what it saw when that may not be so any more."""
+        self.visitors.append((body, self._standing(body)))
+
+    @precondition(lambda self: self.visitors)
+    @rule()
+    def act_on_what_was_seen(self) -> None:
+        self._enter(*self.visitors.pop())
 
     # what the processes do that have the key
 
@@ -96,7 +100,7 @@ class LeasedLife(RuleBasedStateMachine):
         owner = self._pick(turn, "running", "marked")
         if self.shelf.mark(owner.number):
             owner.doing = "marked"
-            self.oracle.unproven.add(owner.number)
+            self.oracle.marked(owner.number, over=self.shelf.now + CALL)
         else:
             self.owners.remove(owner)  # ClaimLost: no call is made
 
@@ -110,9 +114,7 @@ class LeasedLife(RuleBasedStateMachine):
     @precondition(lambda self: self._doing("marked"))
     @rule(turn=TURN)
     def prove_that_nothing_was_begun(self, turn: int) -> None:
-        owner = self._leaves(turn, "marked")
-        if self.shelf.release(owner.number):
-            self._released(owner)
+        self._release(self._leaves(turn, "marked"))
 
     @precondition(lambda self: self._doing("running"))
     @rule(turn=TURN, status=BEFORE, raised=st.booleans(), unreadable=st.booleans())
@@ -124,51 +126,59 @@ class LeasedLife(RuleBasedStateMachine):
     def end_after_the_call(self, turn: int, status: int, raised: bool) -> None:
         self._end(self._leaves(turn, "called"), status, raised=raised)
 
-    @precondition(lambda self: self.owners)
+    @precondition(lambda self: len(self.owners) > 2)
     @rule(turn=TURN)
     def crash(self, turn: int) -> None:
         self.owners.pop(turn % len(self.owners))
 
     # what finds out
 
-    @rule()
-    def sweep(self) -> None:
+    @precondition(lambda self: self.oracle.open)
+    @rule(after=AFTER_A_WHILE)
+    def sweep(self, after: timedelta = 0 * STEP) -> None:
+        self.shelf.wait(after)
         if self.shelf.forget_abandoned():
             self.oracle.forgotten()
         owner = self._owner(self.oracle.body or SAME, lease=timedelta(0))
         record = self.shelf.take_due(owner.number)
         if record is not None:
-            assert is_doubtful(record), "somebody is asked about a call that nobody can have made"
             self._taken(owner, record)
 
     @precondition(lambda self: self._doing("asking"))
-    @rule(turn=TURN, mood=MOODS)
-    def ask(self, turn: int, mood: str) -> None:
+    @rule(turn=TURN, mood=MOODS, slow=st.booleans())
+    def ask(self, turn: int, mood: str, slow: bool = True) -> None:
         owner = self._pick(turn, "asking")
         assert owner.record is not None
         owner.found = recovery.ask(lambda record: self.provider.ask(mood, record), owner.record)
         owner.doing = "concluding"
+        if not slow:
+            self._conclude(owner)
 
     @precondition(lambda self: self._doing("concluding"))
     @rule(turn=TURN)
     def conclude(self, turn: int) -> None:
-        owner = self._leaves(turn, "concluding")
+        self._conclude(self._pick(turn, "concluding"))
+
+    def _conclude(self, owner: Owner) -> None:
+        self.owners.remove(owner)
         match owner.found:
             case Done() as done:
                 try:
                     answer = recovery.answer_of(done)
                 except ValueError:
-                    self.shelf.hold(owner.number)
+                    self._hold(owner)
                 else:
                     self._settle(owner, answer)
             case NotDone():
                 if self.shelf.restart(owner.number, lease=owner.lease):
-                    self.oracle.unproven.clear()
+                    self.oracle.acts(owner.number)
+                    self.oracle.cleared(until=self.shelf.now + owner.lease)
                     if owner.lease:
                         self._run(owner)
             case _:
-                self.shelf.hold(owner.number)
+                self._hold(owner)
 
+    @precondition(lambda self: self.oracle.open and self.oracle.unproven)
     @rule(happened=st.booleans())
     def decide_by_hand(self, happened: bool) -> None:
         """A person who knows: from the provider's books, and that no call is under way."""
@@ -176,13 +186,15 @@ class LeasedLife(RuleBasedStateMachine):
         if happened and self.provider.effects and self.shelf.settle_held(FOUND):
             self.oracle.settled(FOUND, effects=self.provider.effects)
         elif not happened and not self.provider.effects and not under_way and self.shelf.free():
-            self.oracle.unproven.clear()
+            self.oracle.cleared(until=self.shelf.now)
+            self.oracle.owner = None
 
-    @rule(steps=st.integers(1, 4))
-    def wait(self, steps: int) -> None:
-        self.shelf.wait(STEP * steps)
+    @precondition(lambda self: self.oracle.unproven)
+    @rule()
+    def wait(self) -> None:
+        self.shelf.wait(STEP)
 
-    @precondition(lambda self: not self.owners)
+    @precondition(lambda self: self.oracle.final and not self.owners and not self.visitors)
     @rule()
     def retire(self) -> None:
         self.shelf.wait(RETENTION + STEP)
@@ -198,16 +210,17 @@ class LeasedLife(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         logging.disable(logging.NOTSET)
-        self.end_of_the_story()
+        if self.oracle.broken is None:
+            self.end_of_the_story()
 
     def end_of_the_story(self) -> None:
         """Everybody dies. With one sweep and a provider that answers, no key stays in between."""
         self.owners.clear()
+        self.visitors.clear()
         self.shelf.wait(LEASE * 4)
         self.sweep()
-        for step in (self.ask, self.conclude):
-            if self.owners:
-                step(turn=0, **({"mood": "honest"} if step == self.ask else {}))
+        if self.owners:
+            self.ask(turn=0, mood="honest", slow=False)
         told = self._standing(self.oracle.body or SAME)
         assert not isinstance(told, contract.InProgress | contract.Deferred), (
             "a key is in progress although its owner is dead and a sweep went by"
@@ -215,18 +228,42 @@ class LeasedLife(RuleBasedStateMachine):
         if isinstance(told, contract.Held):
             assert not self.provider.recognises, "what the provider could tell is still unknown"
         self.one_effect()
+        self.retire()
 
     # how the steps hang together
 
     def _standing(self, body: str) -> contract.Decision | None:
         seen = self.shelf.look()
         if seen is None:
-            assert self.oracle.final is None, "a final answer is gone before its time"
+            assert self.oracle.body is None, "a key is gone that was neither freed nor retired"
             return None
         record, now = seen
         told = contract.decide(record, fingerprint=body, now=now)
         self.oracle.told(told, body=body, record=record, now=now)
         return told
+
+    def _enter(self, body: str, standing: contract.Decision | None) -> None:
+        owner = self._owner(body)
+        if standing is None:
+            if self.shelf.claim(owner.number, fingerprint=body):
+                self.oracle.claimed(owner.number, body=body, until=self.shelf.now + LEASE)
+                self._run(owner)
+                return
+            standing = self._standing(body)
+        if isinstance(standing, contract.Expired | contract.Held):
+            record = self.shelf.take_over(owner.number, fingerprint=body)
+            if record is not None:
+                self._taken(owner, record)
+
+    def _taken(self, owner: Owner, record: Record) -> None:
+        asks = is_doubtful(record)
+        until = self.shelf.now + LEASE
+        self.oracle.taken(owner.number, body=owner.fingerprint, asks=asks, until=until)
+        if asks:
+            owner.doing, owner.record = "asking", record
+            self.owners.append(owner)
+        else:
+            self._run(owner)
 
     def _run(self, owner: Owner) -> None:
         self.oracle.runs(owner.fingerprint)
@@ -237,36 +274,31 @@ class LeasedLife(RuleBasedStateMachine):
         fingerprint, answer = self.oracle.applied  # the handler finds its reference on record
         if fingerprint == owner.fingerprint:
             self._settle(owner, answer)
-        elif self.shelf.release(owner.number):
-            self._released(owner)
-
-    def _taken(self, owner: Owner, record: Record) -> None:
-        assert record.fingerprint == owner.fingerprint == self.oracle.body, (
-            "another body took a key over"
-        )
-        if is_doubtful(record):
-            owner.doing, owner.record = "asking", record
-            self.owners.append(owner)
         else:
-            self._run(owner)
+            self._release(owner)
 
     def _end(self, owner: Owner, status: int, *, raised: bool, unreadable: bool = False) -> None:
         leave = contract.exit_of(status, raised=raised, input_refused=unreadable)
         if leave is not Exit.ROLL_BACK:
             self._settle(owner, Answer(status, (), b"%d by %d" % (status, owner.number)))
-        elif owner.number in self.oracle.unproven or owner.doing == "called":
-            self.shelf.hold(owner.number)
-        elif self.shelf.release(owner.number):
-            self._released(owner)
+        elif owner.doing == "called":
+            self._hold(owner)
+        else:
+            self._release(owner)
 
     def _settle(self, owner: Owner, answer: Answer) -> None:
         if self.shelf.settle(owner.number, answer):  # else ClaimLost: its writes are rolled back
+            self.oracle.acts(owner.number)
             self.oracle.settled(answer, effects=self.provider.effects)
 
-    def _released(self, owner: Owner) -> None:
-        self.oracle.unproven.discard(owner.number)
-        if self.shelf.look() is None:
-            self.oracle.forgotten()
+    def _hold(self, owner: Owner) -> None:
+        if self.shelf.hold(owner.number):
+            self.oracle.acts(owner.number)
+
+    def _release(self, owner: Owner) -> None:
+        self.oracle.arriving.discard(owner.number)
+        if self.shelf.release(owner.number):
+            self.oracle.released(owner.number, gone=self.shelf.look() is None)
 
     def _owner(self, body: str, *, lease: timedelta = LEASE) -> Owner:
         self.made += 1

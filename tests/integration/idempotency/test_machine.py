@@ -165,4 +165,4 @@ def test_the_statements_on_postgresql_do_what_the_machine_has_proven(settings: A
     settings.IDEMPOTENCY = {
         "CACHE": None, "RECHECK_FIRST": RECHECK, "RECHECK_LAST": RECHECK, "RETENTION": RETENTION,
     }  # fmt: skip
-    run_state_machine_as_test(OnPostgreSQL, settings=some(examples=30, steps=30))
+    run_state_machine_as_test(OnPostgreSQL, settings=some(examples=30, steps=40, shrink=False))

@@ -4,4 +4,4 @@ from tests.machine.leased import LeasedLife
 from tests.machine.runs import some
 
 TestLeasedLife = LeasedLife.TestCase
-TestLeasedLife.settings = some(examples=200, steps=30)
+TestLeasedLife.settings = some(examples=400, steps=40)

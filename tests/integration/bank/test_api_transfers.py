@@ -1,5 +1,6 @@
 """POST /v1/transfers: once per key, with an answer that a phone can act on."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,7 @@ from django.test import Client
 from fulfilment.models import Fulfilment
 from ledgerline.bank import outcomes
 from ledgerline.bank.models import Account, Posting, Transfer
-from tests.integration.bank.conftest import on_hand
+from tests.integration.bank.conftest import fund, on_hand
 from tests.integration.bank.phone import B0, Phone
 
 EXTERNAL = B0 | {"toBank": "058", "toAccount": "2233445566"}
@@ -61,6 +62,30 @@ def test_a_refusal_is_stored_and_moves_nothing(ada: Account, bola: Account, key:
     assert first.json()["title"] == "The account does not hold enough money for this."
     again = Phone(ada).pay(B0 | {"amount": 100_001}, key=key)
     assert (again.content, again["Idempotent-Replayed"]) == (first.content, "true")
+    assert not Transfer.objects.exists()
+
+
+def test_a_refusal_stays_the_answer_when_its_reason_is_gone(
+    ada: Account, bola: Account, key: str
+) -> None:
+    wish = B0 | {"amount": 100_001}
+    first = Phone(ada).pay(wish, key=key)
+    fund(ada, 100_000)
+    again = Phone(ada).pay(wish, key=key)
+    assert (again.content, again["Idempotent-Replayed"]) == (first.content, "true")
+    assert first.json()["safe_new_key"] is True
+    assert Phone(ada).pay(wish).status_code == 201, "the new key that it invited to was refused"
+    assert Phone(ada).pay(wish, key=key).content == first.content
+
+
+@pytest.mark.parametrize("bank", [{}, {"toBank": "058"}], ids=["here", "another bank"])
+@pytest.mark.parametrize("amount", [2**31 - 1, 2**31, 2**32, 2**63 - 1])
+def test_an_amount_larger_than_any_balance_is_a_refusal_and_no_overflow(
+    ada: Account, bola: Account, settings: Any, amount: int, bank: dict[str, str]
+) -> None:
+    settings.CONFIRM_ABOVE = {}
+    answer = Phone(ada).pay(B0 | {"amount": amount} | bank)
+    assert (answer.status_code, answer.json()["safe_new_key"]) == (400, True), answer.content
     assert not Transfer.objects.exists()
 
 

@@ -78,3 +78,19 @@ def test_every_answer_without_credentials_says_the_same(send: Send) -> None:
     nobody = {"Authorization": None}
     texts = {send(method=method, headers=nobody).json()["title"] for method in ("GET", "POST")}
     assert texts == {"The request carries no valid credentials."}
+
+
+@pytest.mark.parametrize("damage", [d for _, d in DAMAGE.values()], ids=DAMAGE)
+def test_a_first_copy_that_was_damaged_leaves_its_key_to_the_good_one(
+    send: Send, damage: dict[str, Any]
+) -> None:
+    assert send(**damage).status_code >= 400
+    good = send()
+    assert good.status_code == 201, f"{good.content!r}: a refused request has kept its key"
+    assert "Idempotent-Replayed" not in good
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "GET", "DELETE"])
+def test_another_method_leaves_the_key_to_the_post(send: Send, method: str) -> None:
+    assert send(method=method).status_code < 500
+    assert send().status_code == 201, f"{method} has used up the key"

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 
 from fulfilment.admin.times import when
 from idempotency import gate
+from idempotency.redaction import mask_text
 from ledgerline.bank import errors, freezes
 from ledgerline.bank.admin.freeze_steps import STEPS, ReasonForm, Step, step_of
 from ledgerline.bank.admin.readonly import Shown
@@ -121,7 +122,7 @@ def _told(change: FreezeChange) -> SafeString:
         "frozen" if change.frozen else "released",
         when(change.changed_at, now=timezone.now()),
         change.actor.removeprefix("staff:"),
-        change.reason,
+        mask_text(change.reason),
     )
 
 

@@ -109,10 +109,11 @@ def test_the_consequence_of_a_freeze_names_what_comes_in_as_well(desk: Client, a
 
 def test_no_page_says_that_nothing_ever_changed(desk: Client, ada: Account) -> None:
     staff = person("sola", "freeze")
-    freezes.freeze(ada, staff=staff, reason="<script>alert(1)</script>", seen=0)
+    freezes.freeze(ada, staff=staff, reason="<script>alert(1)</script> 0123456789", seen=0)
     assert FreezeChange.objects.count() == 1
     page = f"/admin/bank/account/{ada.pk}"
     assert "history" not in desk.get(f"{page}/change/").content.decode().lower()
     shown = desk.get(f"{page}/history/", follow=True).content.decode()
     assert "&lt;script&gt;alert(1)" in shown
     assert "<script>alert" not in shown
+    assert "******6789" in shown, "a reason shows a full account number"

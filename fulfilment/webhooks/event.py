@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, Protocol
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Protocol
 
 from fulfilment.reconcile.evidence import CONCLUSIVE, Finding, Statement
 from fulfilment.webhooks.errors import EventMalformed
@@ -11,6 +11,9 @@ from fulfilment.webhooks.errors import EventMalformed
 # What the columns hold. A longer dedupe key would not fit into an event id beside its provider.
 _LONGEST = {"dedupe_key": 200, "type": 128, "account": 64, "reference": 64, "currency": 3}
 _NEEDED = ("dedupe_key", "type")
+# Beyond these nobody means a moment, and some that PostgreSQL keeps cannot be read again: one such
+# row of evidence, which nobody may change, would keep its fulfilment from ever being settled.
+_YEARS: Final = range(1970, 9999)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +30,7 @@ class Event:
 
     With `finding` it is evidence about `reference`, with `trigger` it may start something; with
     neither it is kept and ignored. An amount that is not ours is for the policy to judge, so what
-    cannot be read as an amount is None, not an error.
+    cannot be read as an amount is None, not an error. So is a time that has no zone or no sense.
     """
 
     dedupe_key: str  # stable over deliveries; unique per provider, account and mode
@@ -55,6 +58,8 @@ class Event:
             if len(value) > longest or (value and not value.isprintable()):
                 raise EventMalformed(f"The event's {name} is too long or not printable.")
 
+        object.__setattr__(self, "said_at", _placed(self.said_at))
+
     @property
     def conclusive(self) -> bool:
         """Can it settle the fulfilment at all?"""
@@ -77,6 +82,16 @@ class Event:
             detail=f"event {self.type}",
             body=body,
         )
+
+
+def _placed(moment: datetime | None) -> datetime | None:
+    if moment is None or moment.tzinfo is None:
+        return None
+    try:
+        placed = moment.astimezone(UTC)
+    except OverflowError:
+        return None
+    return placed if placed.year in _YEARS else None
 
 
 class Webhooks(Protocol):

@@ -1,7 +1,7 @@
 """What the sandbox's events say; what is odd in them is left empty and never guessed."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -126,6 +126,19 @@ def test_data_that_is_no_object_names_nothing(data: Any) -> None:
 )
 def test_a_time_that_cannot_be_placed_is_none(at: Any) -> None:
     assert read(created_at=at).said_at is None
+
+
+@pytest.mark.parametrize(
+    "at",
+    [
+        datetime(2026, 3, 1),  # noqa: DTZ001  a connector that knows no zone
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=14))),
+        datetime.max.replace(tzinfo=UTC),
+    ],
+)
+def test_no_connector_can_put_a_time_on_record_that_nobody_can_read_again(at: datetime) -> None:
+    event = Event(dedupe_key="e", type="t", account="", livemode=False, content=b"", said_at=at)
+    assert event.said_at is None
 
 
 @pytest.mark.parametrize(

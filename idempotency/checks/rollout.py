@@ -23,7 +23,7 @@ def check_client(**_: object) -> Sequence[CheckMessage]:
         Error(
             f"IDEMPOTENCY['CLIENT'] is {path!r}, which cannot be imported or called.",
             hint="Name a function that takes the request and returns a short label of its sender.",
-            id="idempotency.E022",
+            id="idempotency.E023",
         )
     ]
 

@@ -61,4 +61,4 @@ def test_observing_in_production_is_warned_of_with_what_to_look_at(settings: Any
 
 def test_a_naming_function_that_cannot_be_is_refused_at_start(settings: Any) -> None:
     settings.IDEMPOTENCY = {"CLIENT": "no.such.function"}
-    assert "short label" in found(deploy=False)["idempotency.E022"]
+    assert "short label" in found(deploy=False)["idempotency.E023"]

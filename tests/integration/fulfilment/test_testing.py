@@ -1,5 +1,6 @@
 """The helpers for adopters' tests: a fake that can be believed, and messages that name the cause."""
 
+import fcntl
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,7 @@ from fulfilment.testing import (
     run_round,
     sign,
 )
+from fulfilment.testing import books as books_
 from fulfilment.testing.fixtures import fake_connectors
 from tests.integration.fulfilment.support import Books, now, path
 from tests.integration.fulfilment.support import start as start_
@@ -127,7 +129,8 @@ def test_what_was_accepted_is_decided_later_by_the_bank(bank: FakeProvider, book
     assert (now(paid).state, now(declined).state) == ("fulfilled", "failed")
     bank.give_back(paid.reference)
     bank.report(paid.reference)
-    bank.report(paid.reference)  # the same event again
+    bank.report(paid.reference)
+    assert ProviderEvent.objects.count() == 1, "a second delivery was another event"
     run_round()
     assert now(paid).state == "reversed"
     assert books.told == {"fulfilled": 1, "failed": 1, "reversed": 1}
@@ -229,6 +232,8 @@ def test_many_threads_have_one_bank(bank: FakeProvider) -> None:
         said = list(pool.map(one, range(20)))
     assert sorted(said) == ["Done"] * 15 + ["Refused"] * 5
     assert_paid_once(bank, "r")
+    with books_.opened(bank.path), bank.path.open("ab") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_what_was_paid_stays_paid_when_our_transaction_is_undone(bank: FakeProvider) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import transaction
+from django.urls import include, path
 
 from fulfilment.models import Fulfilment, ProviderEvent
 from fulfilment.testing import (
@@ -32,8 +34,12 @@ pytestmark = [
 LEASE = timedelta(seconds=31)
 
 
+urlpatterns = [path("hooks/", include("fulfilment.urls"))]  # nothing that needs another app
+
+
 @pytest.fixture
-def bank(provider: object, books: Books) -> Iterator[FakeProvider]:  # noqa: F811
+def bank(settings: Any, provider: object, books: Books) -> Iterator[FakeProvider]:  # noqa: F811
+    settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
     with fake_connector("bank") as bank:
         yield bank
 

@@ -48,16 +48,16 @@ class Accounts(Freezable):
         owner = account.owner
         return facts.link("bank_user", owner, owner) if owner else "the bank"
 
-    @admin.display(description="balance", ordering="balance", empty_value="not kept")
-    def balance_now(self, account: Account) -> SafeString | None:
+    @admin.display(description="balance", ordering="balance")
+    def balance_now(self, account: Account) -> SafeString | str:
         return _money(account.balance, account.currency)
 
-    @admin.display(description="held", ordering="held", empty_value="not kept")
-    def held_now(self, account: Account) -> SafeString | None:
+    @admin.display(description="held", ordering="held")
+    def held_now(self, account: Account) -> SafeString | str:
         return _money(account.held, account.currency)
 
-    @admin.display(description="available", empty_value="not kept")
-    def available_now(self, account: Account) -> SafeString | None:
+    @admin.display(description="available")
+    def available_now(self, account: Account) -> SafeString | str:
         return _money(None if account.balance is None else account.available, account.currency)
 
     @admin.display(description="what moved")
@@ -68,5 +68,5 @@ class Accounts(Freezable):
         return f"Account {row}"
 
 
-def _money(amount: int | None, currency: str) -> SafeString | None:
-    return None if amount is None else facts.shown(amount, currency)
+def _money(amount: int | None, currency: str) -> SafeString | str:
+    return "not kept" if amount is None else facts.shown(amount, currency)

@@ -60,6 +60,14 @@ def test_states_are_the_words_of_the_queue(desk: Client) -> None:
         assert raw is None, f"the list of {model}s shows the raw state {raw and raw[0]!r}"
 
 
+def test_no_page_shows_a_none_of_python(desk: Client) -> None:
+    internal = Account.objects.filter(kind="internal").first()
+    for page in (*pages(desk), f"/admin/bank/account/{internal.pk}/change/"):
+        assert not re.search(r"\bNone\b", read(desk, page)), (
+            f"{page} shows None for what is not kept"
+        )
+
+
 def test_a_filter_by_state_finds_its_rows(desk: Client) -> None:
     for state, found in (("pending", 1), ("failed", 0), ("nonsense", 1)):
         listing = desk.get("/admin/bank/transfer/", {"state": state})

@@ -70,8 +70,15 @@ def _begin(claim: Claim | None, savepoint: ExitStack, using: str) -> Decision | 
 
 def _attempt(call: Call, claim: Claim | None, savepoint: ExitStack, using: str) -> Ending:
     call.bind(claim)
+    deferred = False
+
+    def ended(response: HttpResponseBase) -> HttpResponseBase:
+        nonlocal deferred  # asked of what the handler returned: the view may put it into an envelope
+        deferred = claim is not None and response is claim.deferred
+        return response
+
     try:
-        response = call.run()
+        response = call.run(ended)
     except (errors.Transient, OperationalError, InterfaceError):
         raise
     except errors.AlreadyApplied as applied:
@@ -86,9 +93,7 @@ def _attempt(call: Call, claim: Claim | None, savepoint: ExitStack, using: str) 
         refused = isinstance(error, call.unreadable)
         return _ending(call.explain(error), raised=True, input_refused=refused)
     undone = _refuse_undone_success(response, using)
-    if claim is not None and response is claim.deferred:
-        return Provisional(response)
-    return _ending(response, raised=undone)
+    return Provisional(response) if deferred else _ending(response, raised=undone)
 
 
 def _refuse_undone_success(response: HttpResponseBase, using: str) -> bool:

@@ -13,12 +13,13 @@ from django.test import RequestFactory
 from django.utils.decorators import method_decorator
 from django.utils.functional import SimpleLazyObject
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from idempotency import claims, idempotent
 from idempotency.errors import Unauthenticated
 from tests.integration.idempotency.conftest import ADA, BOLA, COMMITTING, Phone
 from tests.integration.idempotency.stage import Stage, effect, effects, rows
-from tests.integration.idempotency.views import Principal, plain
+from tests.integration.idempotency.views import Principal, Staged, plain
 
 pytestmark = COMMITTING
 
@@ -100,6 +101,26 @@ def test_a_guard_inside_another_is_told_to_be_the_only_one(key: str) -> None:
     assert (effects(), rows()) == (0, [])
 
 
+class Enveloped(Staged, APIView):
+    """A project that puts every answer into an envelope of its own."""
+
+    @idempotent()
+    def post(self, request: Any) -> Response:
+        return claims.claim_of(request).defer(Response({"state": "sent"}, status=202))
+
+    def finalize_response(self, request: Any, response: Any, *a: Any, **k: Any) -> Any:
+        if isinstance(response, Response) and "data" not in response.data:
+            response = Response({"data": response.data}, status=response.status_code)
+        return super().finalize_response(request, response, *a, **k)
+
+
+def test_a_view_that_wraps_its_answers_may_defer(key: str) -> None:
+    first, again = (Enveloped.as_view()(_request(key)) for _ in "ab")
+    assert (first.status_code, first.data) == (202, {"data": {"state": "sent"}})
+    assert rows() == [(key, "in_progress", None)], "the 202 was stored: the outcome is lost"
+    assert again.status_code == 409
+
+
 def test_a_leased_guard_is_refused_where_only_a_request_would_make_it() -> None:
     with pytest.raises(ImproperlyConfigured, match="would not know whom to ask"):
         method_decorator(idempotent(mode="leased", recover=str), name="post")(Base)
@@ -157,6 +178,6 @@ def test_nobody_has_no_bucket_of_keys(whose: Callable[[object], object], nobody:
 
 
 def _request(key: str) -> Any:
-    request = RequestFactory().post("/", headers={"Idempotency-Key": key})
+    request = RequestFactory().post("/", headers={"Idempotency-Key": key, "X-User": str(ADA)})
     request.user = Principal(ADA)  # type: ignore[assignment]
     return request

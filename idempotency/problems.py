@@ -1,7 +1,8 @@
 """Problems as answers: application/problem+json (RFC 9457) whose `type` is a page that explains it."""
 
+import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from idempotency import conf
@@ -10,7 +11,15 @@ from idempotency.errors import Stated
 from idempotency.kinds import CONTRACT, GATE, ProblemKind
 from idempotency.tokens.errors import KINDS as TOKENS
 
-__all__ = ["CONTENT_TYPE", "ProblemKind", "of_error", "problem", "register", "registered"]
+__all__ = [
+    "CONTENT_TYPE",
+    "ProblemKind",
+    "explained",
+    "of_error",
+    "problem",
+    "register",
+    "registered",
+]
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -26,6 +35,13 @@ def register(*kinds: ProblemKind) -> None:
 def registered() -> Mapping[str, ProblemKind]:
     """Every kind of problem by its code, in the order of registration."""
     return _registered
+
+
+def explained(code: str) -> ProblemKind | None:
+    """The kind of a code; of one that nobody registered, what its class says of itself."""
+    return _registered.get(code) or next(
+        (_of_class(each) for each in _stated() if vars(each).get("code") == code), None
+    )
 
 
 def problem(
@@ -53,6 +69,25 @@ def of_error(error: Stated) -> Answer:
     members = {**advice, **error.members}
     said = error.detail or _what_to_do(error.code)
     return _answer(error.code, error.status, error.sentence(), said, headers, members)
+
+
+def _of_class(error: type[Stated]) -> ProblemKind:
+    return ProblemKind(
+        code=error.code,
+        title=error.sentence(),
+        status=error.status,
+        retry=error.retry,
+        meaning=inspect.getdoc(error) or error.sentence(),
+        what_to_do="Read what the answer says besides; it is about this very request.",
+        safe_new_key=error.safe_new_key,
+    )
+
+
+def _stated(root: type[Stated] = Stated) -> Iterator[type[Stated]]:
+    """Every class of errors that are answers, as far as its module is imported."""
+    for each in root.__subclasses__():
+        yield each
+        yield from _stated(each)
 
 
 def _what_to_do(code: str) -> str | None:

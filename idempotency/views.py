@@ -25,7 +25,7 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def explain(request: HttpRequest, code: str) -> HttpResponse:
     """One problem; the `type` of its answers points here."""
-    kind = problems.registered().get(code)
+    kind = problems.explained(code)
     if kind is None:
         raise Http404(f"There is no problem {code!r}.")
     words = {"problem": kind, "retry": _RETRY.get(kind.retry, kind.retry)}

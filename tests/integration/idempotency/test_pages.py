@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from rest_framework.response import Response
 
-from idempotency import checks
+from idempotency import Refusal, checks
 from idempotency.problems import registered
 from tests.integration.idempotency.conftest import ADA, BOLA, Phone
 from tests.integration.idempotency.stage import Stage
@@ -26,6 +26,24 @@ def test_every_problem_has_a_page_that_says_what_to_do() -> None:
         assert "<style" not in text
         assert "<script" not in text
     assert client.get("/problems/unknown/").status_code == 404
+
+
+class SoldOut(Refusal):
+    """The last ticket is gone.
+
+    Somebody else was quicker.
+    """
+
+    code = "sold_out_here"
+
+
+def test_a_refusal_of_a_project_has_a_page_before_anybody_registers_words_for_it() -> None:
+    page = Client().get("/problems/sold_out_here/")
+    assert page.status_code == 200, "the type of its answers leads to no page"
+    text = page.content.decode()
+    assert SoldOut.sentence() in text
+    assert "Somebody else was quicker." in text
+    assert "nothing was done under this one" in text
 
 
 @pytest.fixture

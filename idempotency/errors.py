@@ -106,6 +106,8 @@ class InputRefused(Stated):
     with `code` and a docstring, as a `Refusal`.
     """
 
+    code = "input_refused"
+
 
 class Transient(Stated):
     """This cannot be done right now; nothing happened.

@@ -15,10 +15,10 @@ from django.utils.functional import SimpleLazyObject
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from idempotency import claims, idempotent
-from idempotency.errors import Unauthenticated
+from idempotency import InputRefused, NothingHappened, Refusal, Transient, claims, idempotent
+from idempotency.errors import Stated, Unauthenticated
 from tests.integration.idempotency.conftest import ADA, BOLA, COMMITTING, Phone
-from tests.integration.idempotency.stage import Stage, effect, effects, rows
+from tests.integration.idempotency.stage import Stage, effect, effects, rows, writes_then
 from tests.integration.idempotency.views import Principal, Staged, plain
 
 pytestmark = COMMITTING
@@ -60,6 +60,17 @@ def test_the_log_says_what_was_returned_instead_of_a_response(stage_: Stage, key
     stage_.act = lambda request: _later()  # type: ignore[assignment,return-value]
     with pytest.raises(TypeError, match="async below a decorator that hides it"):
         plain(_request(key))
+
+
+@pytest.mark.parametrize("error", [InputRefused, Refusal, Transient, NothingHappened])
+def test_what_may_be_raised_by_name_alone_is_an_answer(
+    ada: Phone, stage_: Stage, key: str, error: type[Stated]
+) -> None:
+    stage_.act = writes_then(error("not so"))
+    answer = ada.send(key)
+    assert answer.status_code == error.status, "the handler's own word became an error"
+    assert answer.json()["detail"] == "not so"
+    assert effects() == 0
 
 
 def test_the_first_answer_shows_a_projects_tests_what_its_response_showed(

@@ -26,11 +26,11 @@ from fulfilment.admin.detail import DetailAdmin
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.forms import NoteForm, form_of
 from fulfilment.admin.resolve import STEPS, Step
-from fulfilment.admin.times import clock
 from fulfilment.errors import FulfilmentError
 from fulfilment.models import Fulfilment, Reconciliation
 from fulfilment.reconcile import people
 from fulfilment.states import State
+from idempotency.times import clock
 
 # Eight columns need the width; the breadcrumbs lead everywhere the side bar does.
 HEAD = {"title": "Needs reconciliation", "is_nav_sidebar_enabled": False}

@@ -13,9 +13,9 @@ from fulfilment.admin.dossier import PROVIDER_SOURCES
 from fulfilment.admin.filters import bucket_of
 from fulfilment.admin.money import money
 from fulfilment.admin.summary import overdue_before
-from fulfilment.admin.times import span, when
 from fulfilment.models import Case, CaseAction, Evidence, Fulfilment, Source
 from fulfilment.reconcile import casebook
+from idempotency.times import span, when
 
 
 def with_history(rows: QuerySet[Fulfilment]) -> QuerySet[Fulfilment]:

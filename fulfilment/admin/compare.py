@@ -7,8 +7,8 @@ from django.utils.safestring import SafeString
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
-from fulfilment.admin.times import when
 from fulfilment.models import Evidence
+from idempotency.times import when
 
 NOT_SAID = "not said"
 

@@ -12,8 +12,8 @@ from fulfilment.admin import compare, dossier, ending, outlook, siblings, story,
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
 from fulfilment.admin.readonly import ReadOnlyAdmin
-from fulfilment.admin.times import clock
 from fulfilment.models import Fulfilment
+from idempotency.times import clock
 
 
 class DetailAdmin(ReadOnlyAdmin):

@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.summary import overdue_before
-from fulfilment.admin.times import span, when
 from fulfilment.conf import conf
 from fulfilment.models import Finding, Source
 from fulfilment.reconcile import policy
 from fulfilment.states import State
+from idempotency.times import span, when
 
 AHEAD = 3  # distances named before the text says what the last one is
 

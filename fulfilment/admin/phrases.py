@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
-from fulfilment.admin.times import when
+from idempotency.times import when
 
 
 def sum_of(dossier: Dossier) -> str:

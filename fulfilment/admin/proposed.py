@@ -10,11 +10,11 @@ from fulfilment.admin.access import Access
 from fulfilment.admin.afterwards import consequences_of_correcting
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
-from fulfilment.admin.times import when
 from fulfilment.admin.verdicts import consequences_of, missing, not_fenced
 from fulfilment.models import CaseAction
 from fulfilment.reconcile import rulings
 from fulfilment.states import State
+from idempotency.times import when
 
 
 def sentence(dossier: Dossier) -> SafeString:

@@ -9,8 +9,8 @@ from django.utils.safestring import SafeString
 
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
-from fulfilment.admin.times import when
 from fulfilment.errors import NotAllowed, Stale
+from idempotency.times import when
 
 
 def status_of(error: Exception) -> int:

@@ -9,8 +9,8 @@ from django.utils.safestring import SafeString
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
-from fulfilment.admin.times import when
 from fulfilment.models import Fulfilment
+from idempotency.times import when
 
 LIMIT = 20  # a page for people; whoever has more twins than this has another problem
 

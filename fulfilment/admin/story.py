@@ -9,11 +9,11 @@ from fulfilment.admin import ending, words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.money import money
 from fulfilment.admin.phrases import joined, moment, provider_of, sum_of
-from fulfilment.admin.times import when
 from fulfilment.models import Attempt, CaseReason, Evidence, Finding, Source
 from fulfilment.reconcile import policy
 from fulfilment.reconcile.attempts import HARMLESS
 from fulfilment.states import State
+from idempotency.times import when
 
 
 def sentence(dossier: Dossier) -> SafeString:

@@ -8,10 +8,10 @@ from django.utils.safestring import SafeString
 
 from fulfilment.admin.filters import BUCKETS
 from fulfilment.admin.money import money
-from fulfilment.admin.times import when
 from fulfilment.conf import conf
 from fulfilment.models import Case, Fulfilment
 from fulfilment.states import OPEN, State
+from idempotency.times import when
 
 # Due rows wait for the next poll and for the look-up limit of their connector; only a delay
 # beyond any of that means that nobody polls.

@@ -11,9 +11,9 @@ from django.utils.text import capfirst
 from fulfilment.admin import words
 from fulfilment.admin.dossier import PROVIDER_SOURCES, Dossier
 from fulfilment.admin.money import money
-from fulfilment.admin.times import when
 from fulfilment.models import Attempt, CaseAction, Evidence, Source, Transition
 from fulfilment.states import State
+from idempotency.times import when
 
 # A row checked daily for ever says "not found" hundreds of times; this many alike become one line.
 FOLD_FROM = 3

@@ -12,10 +12,10 @@ from fulfilment.admin.money import money
 from fulfilment.admin.outcomes import Outcome
 from fulfilment.admin.phrases import sum_of
 from fulfilment.admin.story import agrees
-from fulfilment.admin.times import when
 from fulfilment.conf import conf
 from fulfilment.reconcile import people, proposals
 from fulfilment.states import State
+from idempotency.times import when
 
 
 def outcomes(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:

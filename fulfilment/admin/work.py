@@ -7,8 +7,8 @@ from fulfilment.admin import words
 from fulfilment.admin.access import Access
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
-from fulfilment.admin.times import when
 from fulfilment.models import Case
+from idempotency.times import when
 
 
 def sentence(dossier: Dossier) -> SafeString:

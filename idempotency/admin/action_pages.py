@@ -20,8 +20,8 @@ from idempotency.admin import action_story, journal, refusals
 from idempotency.admin.action_steps import STEPS, Step
 from idempotency.admin.forms import PlainForm, SeenForm
 from idempotency.admin.readonly import ReadOnly
-from idempotency.admin.times import clock, when
 from idempotency.models import GatedAction
+from idempotency.times import clock, when
 
 if TYPE_CHECKING:
     _Base = admin.ModelAdmin[GatedAction]

@@ -9,9 +9,9 @@ from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
 from idempotency import conf
-from idempotency.admin.times import clock, when
 from idempotency.models import GatedAction
 from idempotency.redaction import mask_text
+from idempotency.times import clock, when
 
 _LONGEST = 2_000  # characters of a result that the page shows
 

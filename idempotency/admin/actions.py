@@ -13,10 +13,10 @@ from django.utils.safestring import SafeString
 from idempotency.admin.action_pages import ActionPages
 from idempotency.admin.action_story import STATES, state_of
 from idempotency.admin.paging import BoundedPaginator
-from idempotency.admin.times import span, when
 from idempotency.gate.identity import identity_of
 from idempotency.models import GatedAction
 from idempotency.redaction import mask_text
+from idempotency.times import span, when
 
 
 class StateFilter(admin.SimpleListFilter):

@@ -6,10 +6,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from idempotency.admin.states import STATES
-from idempotency.admin.times import span, when
 from idempotency.key import reference_of
 from idempotency.models import KeyListing
 from idempotency.redaction import mask_text
+from idempotency.times import span, when
 
 
 @admin.display(description="state, and status of the answer")

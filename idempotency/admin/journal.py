@@ -16,9 +16,9 @@ from django.utils.safestring import SafeString
 from idempotency import store
 from idempotency.admin.paging import BoundedPaginator
 from idempotency.admin.readonly import ReadOnly
-from idempotency.admin.times import when
 from idempotency.models import AuditEntry
 from idempotency.redaction import mask_text
+from idempotency.times import when
 
 if TYPE_CHECKING:
     _Base = admin.ModelAdmin[AuditEntry]

@@ -13,10 +13,10 @@ from idempotency.admin.forms import OpenForm, PlainForm
 from idempotency.admin.states import STATES
 from idempotency.admin.steps import STEPS, TITLES
 from idempotency.admin.stored import VIEW_BODY
-from idempotency.admin.times import clock, when
 from idempotency.key import reference_of
 from idempotency.models import KeyListing
 from idempotency.redaction import mask_text
+from idempotency.times import clock, when
 
 
 def context(

@@ -14,9 +14,9 @@ from idempotency import trail
 from idempotency.admin import journal
 from idempotency.admin.states import STATES
 from idempotency.admin.steps import Step
-from idempotency.admin.times import when
 from idempotency.errors import HoldOver, NotPermitted
 from idempotency.models import AuditEntry, KeyListing
+from idempotency.times import when
 
 _SECOND_CLICK = timedelta(minutes=5)
 

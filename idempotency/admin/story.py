@@ -7,9 +7,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from idempotency import conf, operations
-from idempotency.admin.times import clock, span, when
 from idempotency.models import KeyListing
 from idempotency.redaction import mask_text
+from idempotency.times import clock, span, when
 
 
 @dataclass(frozen=True, slots=True)

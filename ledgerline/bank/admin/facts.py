@@ -11,8 +11,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from fulfilment.admin.money import money
-from fulfilment.admin.times import when
 from fulfilment.admin.words import Badge
+from idempotency.times import when
 from ledgerline.bank.money import masked
 
 Fact = Callable[[Any], Any]

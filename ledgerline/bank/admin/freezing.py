@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from fulfilment.admin.times import when
 from idempotency import gate
 from idempotency.redaction import mask_text
+from idempotency.times import when
 from ledgerline.bank import errors, freezes
 from ledgerline.bank.admin.freeze_steps import STEPS, ReasonForm, Step, step_of
 from ledgerline.bank.admin.readonly import Shown

@@ -1,4 +1,4 @@
-"""Moments for people: every time has its zone and its age, as of the moment the page was made."""
+"""Moments for people: each with its zone and its age, as of the moment the page was made."""
 
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 def when(moment: datetime | None, *, now: datetime, missing: str = "never") -> SafeString:
-    """`30 Nov 2026, 11:02:07 UTC (3 minutes ago)`; the day is left out when it is today."""
+    """`30 Nov 2026, 11:02:07 UTC (3 minutes ago)`; without the date when that is today."""
     if moment is None:
         return format_html("{}", missing)
     return format_html(

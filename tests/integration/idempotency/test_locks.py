@@ -50,7 +50,7 @@ def test_a_second_holder_is_told_that_somebody_is_at_it_and_comes_in_afterwards(
 
 
 def test_an_expired_holder_does_not_free_its_successor(caplog: pytest.LogCaptureFixture) -> None:
-    """Scenario 45, with a thread for each holder."""
+    """A thread for each holder."""
     first_is_in, second_is_in = threading.Event(), threading.Event()
     first_is_out, over = threading.Event(), threading.Event()
 

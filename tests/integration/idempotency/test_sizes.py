@@ -1,4 +1,4 @@
-"""Answers that are too large to keep: delivered whole, never run again (scenario 30)."""
+"""Answers that are too large to keep: delivered whole, never run again."""
 
 from typing import Any
 

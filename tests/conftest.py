@@ -17,6 +17,16 @@ END $$
 """
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long has a target of its own (`make test-long`): it runs where it is asked for."""
+    if "long" in (config.option.markexpr or ""):
+        return
+    left_out = [item for item in items if item.get_closest_marker("long")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(autouse=True, scope="session")
 def flush_may_truncate() -> Iterator[None]:
     plain = DatabaseOperations.sql_flush

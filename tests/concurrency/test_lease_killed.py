@@ -154,6 +154,7 @@ def test_a_request_killed_after_its_mark_is_swept_without_its_client(
     assert_one_checkout(desk, payer, key)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("point", ["leased.taken", "leased.asked"])
 @pytest.mark.parametrize("who", ["sweep", "retry"])
 def test_whoever_takes_over_may_die_as_well(

@@ -23,6 +23,7 @@ from tests.connectors.sandbox import until
 from tests.integration.idempotency.stage import TABLE, effects
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.django_db(transaction=True, available_apps=["idempotency"]),
     pytest.mark.processes,
     pytest.mark.timeout(240),  # two servers start within the first test

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from django.db import connection, transaction
 from hypothesis.stateful import invariant, run_state_machine_as_test
 
@@ -16,7 +17,7 @@ from tests.machine.leased import LeasedLife
 from tests.machine.runs import some
 from tests.machine.shelf import CALL, KEY, LEASE, OPERATION, RECHECK, RETENTION, SCOPE, Shelf
 
-pytestmark = COMMITTING
+pytestmark = [COMMITTING, pytest.mark.long]
 
 ROW = {"scope": SCOPE, "key": KEY}
 

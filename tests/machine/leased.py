@@ -6,50 +6,30 @@ the shelf that `open_shelf` gives. An owner that is never called on again is a f
 """
 
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from idempotency import contract, recovery
 from idempotency.contract import Answer, Exit, Record
 from idempotency.recovery import Done, NotDone
 from idempotency.takeover import is_doubtful
 from tests.machine.oracle import Oracle
+from tests.machine.owners import (
+    AFTER,
+    AFTER_A_WHILE,
+    BEFORE,
+    BODIES,
+    MOODS,
+    SAME,
+    STEP,
+    TURN,
+    Owner,
+)
 from tests.machine.provider import FOUND, Provider
 from tests.machine.shelf import CALL, LEASE, RETENTION, Shelf
-
-SAME, OTHER = "f" * 64, "0" * 64
-STEP = timedelta(minutes=10)  # never in step with a lease, a call or a back-off
-
-BODIES = st.sampled_from([SAME, SAME, SAME, OTHER])
-MOODS = st.sampled_from(["honest", "honest", "honest", "silent", "fails", "nonsense"])
-AFTER_A_WHILE = st.sampled_from([0 * STEP, 5 * STEP])
-TURN = st.integers(0, 5)
-
-# Answers that a handler may give before it has called anybody, and after that.
-BEFORE = st.sampled_from([400, 402, 404, 409, 425, 429, 500, 503])
-AFTER = st.sampled_from([201, 201, 303, 409, 429, 500, 502, 504])
-
-
-@dataclass
-class Owner:
-    """A process that was given the key. It does not know what became of that since."""
-
-    number: int
-    fingerprint: str
-    doing: str = "running"  # -> marked -> called; or asking -> concluding
-    record: Record | None = None  # what it asks about
-    found: recovery.Recovery | None = None
-    lease: timedelta = LEASE  # for the request, if nothing happened; 0: a sweep's
 
 
 class LeasedLife(RuleBasedStateMachine):

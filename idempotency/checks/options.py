@@ -27,30 +27,25 @@ def _unknown_names() -> Iterator[CheckMessage]:
 
 
 def _scope() -> Iterator[CheckMessage]:
-    path = conf.current().scope
-    try:
-        usable = callable(import_string(path))
-    except ImportError:
-        usable = False
-    if not usable:
-        yield Error(
-            f"IDEMPOTENCY['SCOPE'] is {path!r}, which cannot be imported or called.",
-            hint="Name a function that takes the request and returns whose key it is, or None.",
-            id="idempotency.E002",
-        )
+    hint = "Name a function that takes the request and returns whose key it is, or None."
+    yield from _callable("SCOPE", conf.current().scope, hint=hint, number="E002")
 
 
 def _redact() -> Iterator[CheckMessage]:
-    path = conf.current().redact
+    hint = "Name a function (operation, body, content_type) -> bytes: what staff may see."
+    yield from _callable("REDACT", conf.current().redact, hint=hint, number="E022")
+
+
+def _callable(name: str, path: str, *, hint: str, number: str) -> Iterator[CheckMessage]:
     try:
         usable = callable(import_string(path))
     except ImportError:
         usable = False
     if not usable:
         yield Error(
-            f"IDEMPOTENCY['REDACT'] is {path!r}, which cannot be imported or called.",
-            hint="Name a function (operation, body, content_type) -> bytes: what staff may see.",
-            id="idempotency.E022",
+            f"IDEMPOTENCY[{name!r}] is {path!r}, which cannot be imported or called.",
+            hint=hint,
+            id=f"idempotency.{number}",
         )
 
 

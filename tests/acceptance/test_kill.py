@@ -13,7 +13,7 @@ import pytest
 
 from ledgerline.demo.check import books, taps
 from ledgerline.demo.check.phone import Phone, new_key
-from ledgerline.demo.check.system import System
+from ledgerline.demo.check.system import System, connections
 from tests.acceptance.conftest import Demo
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
@@ -106,7 +106,7 @@ def _send_and_kill(
 
 def _web_process_at(demo: Demo, port: int) -> psutil.Process:
     for child in demo.children("web"):
-        if any(c.laddr and c.laddr.port == port for c in child.net_connections(kind="tcp")):
+        if any(c.laddr and c.laddr.port == port for c in connections(child)):
             return child
     raise AssertionError(f"no web process holds the database connection from port {port}")
 

@@ -8,7 +8,7 @@ import pytest
 
 from ledgerline.demo.check import taps
 from ledgerline.demo.check.phone import new_key
-from ledgerline.demo.check.system import System
+from ledgerline.demo.check.system import System, connections
 from tests.acceptance.conftest import Demo
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
@@ -47,7 +47,7 @@ def _kill_one_in_mid_call(demo: Demo, system: System) -> None:
     while time.monotonic() < deadline:
         for child in demo.children("worker"):
             with suppress(psutil.NoSuchProcess):
-                if any(c.raddr and c.raddr.port == port for c in child.net_connections("tcp")):
+                if any(c.raddr and c.raddr.port == port for c in connections(child)):
                     child.kill()
                     return
         time.sleep(0.02)

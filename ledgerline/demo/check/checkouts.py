@@ -12,7 +12,7 @@ import psutil  # type: ignore[import-untyped]
 from ledgerline.demo.check import taps
 from ledgerline.demo.check.phone import Phone, new_key
 from ledgerline.demo.check.stalls import At, stalled, wait_for
-from ledgerline.demo.check.system import System
+from ledgerline.demo.check.system import System, connections
 
 DELIVERIES = 30
 PHONE = "+2348012345678"
@@ -126,7 +126,7 @@ def _caller(system: System) -> list[psutil.Process]:
     return [
         process
         for process in system.processes("web")
-        if any(end.raddr and end.raddr.port == port for end in process.net_connections("tcp"))
+        if any(end.raddr and end.raddr.port == port for end in connections(process))
     ]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
-from ledgerline.demo.check.system import System
+from ledgerline.demo.check.system import System, connections
 
 _INSTALL = """
 CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -97,7 +97,7 @@ def stalled(system: System, at: At) -> Iterator[Stall]:
 def process_at(system: System, role: str, *, port: int) -> psutil.Process:
     """The process of this role whose database connection has this local port."""
     for process in system.processes(role):
-        if any(end.laddr and end.laddr.port == port for end in process.net_connections("tcp")):
+        if any(end.laddr and end.laddr.port == port for end in connections(process)):
             return process
     raise AssertionError(f"no {role} process holds the database connection from port {port}")
 

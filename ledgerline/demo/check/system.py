@@ -68,6 +68,18 @@ class System:
         httpx2.delete(url, params=criteria, timeout=10).raise_for_status()
 
 
+def connections(process: psutil.Process) -> list[Any]:
+    """Its TCP connections; none of a process that is gone.
+
+    One that was killed and not yet collected by its parent has none either, and refuses to be asked
+    by an ordinary user.
+    """
+    try:
+        return list(process.net_connections("tcp"))
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []
+
+
 def load(folder: Path) -> System:
     """The demo that runs from this folder.
 

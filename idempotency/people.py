@@ -9,6 +9,11 @@ def allowed(user: Any, permission: str) -> str:
     """How the person stands in the trail. Raises NotPermitted."""
     if not user.has_perm(permission):
         raise NotPermitted(NotPermitted.__doc__)
+    return named(user)
+
+
+def named(user: Any) -> str:
+    """The name under which a person's steps are on record."""
     return f"staff:{user.get_username()}"
 
 

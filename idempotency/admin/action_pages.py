@@ -15,7 +15,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from idempotency import errors, store, trail
+from idempotency import errors, people, store, trail
 from idempotency.admin import action_story, journal, refusals
 from idempotency.admin.action_steps import STEPS, Step
 from idempotency.admin.forms import PlainForm, SeenForm
@@ -172,7 +172,7 @@ def _offers(row: GatedAction, user: Any, forms: dict[str, PlainForm]) -> list[di
 
 
 def _is_own(entry: Any, step: Step, user: Any) -> bool:
-    mine = entry.actor == f"staff:{user.get_username()}" and entry.action == step.done
+    mine = entry.actor == people.named(user) and entry.action == step.done
     return bool(mine and timezone.now() - entry.at < _SECOND_CLICK)
 
 

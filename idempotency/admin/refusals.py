@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from idempotency import trail
+from idempotency import people, trail
 from idempotency.admin import journal
 from idempotency.admin.states import STATES
 from idempotency.admin.steps import Step
@@ -49,7 +49,7 @@ def explain(
 
 
 def _is_own(entry: AuditEntry, step: Step, user: Any) -> bool:
-    mine = entry.actor == f"staff:{user.get_username()}" and entry.action == step.done
+    mine = entry.actor == people.named(user) and entry.action == step.done
     return mine and timezone.now() - entry.at < _SECOND_CLICK
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from idempotency import conf, store, trail
+from idempotency import conf, people, store, trail
 from idempotency.contract import Answer
-from idempotency.errors import NotPermitted, ReasonMissing
 from idempotency.models import KeyListing
 from idempotency.redaction import mask_text
 
@@ -38,19 +37,16 @@ def open_answer(row: KeyListing, *, user: Any, reason: str) -> Opened | None:
 
     Raises NotPermitted and ReasonMissing.
     """
-    if not user.has_perm(VIEW_BODY):
-        raise NotPermitted(NotPermitted.__doc__)
-    if not reason.strip():
-        raise ReasonMissing(ReasonMissing.__doc__)
+    actor, reason = people.allowed(user, VIEW_BODY), people.given(reason)
     found = store.read(row.user_id, row.key)
     if found is None or found.record.answer is None:
         return None
     with transaction.atomic(using=store.alias(None)):
         trail.note(
-            actor=f"staff:{user.get_username()}",
+            actor=actor,
             action="body_opened",
             subject=trail.key_subject(row.user_id, row.key),
-            reason=reason.strip(),
+            reason=reason,
         )
     return _shown(row.operation, found.record.answer)
 

@@ -10,8 +10,7 @@ filter does not know), `webhook.remembered` (not answered).
 Without these variables a point costs two look-ups in the environment.
 """
 
-import os
-import signal
+from idempotency.checkpoints import strike
 
 POINTS = (
     "dispatch.claimed",
@@ -26,7 +25,4 @@ POINTS = (
 
 def checkpoint(name: str) -> None:
     """Die or stop here if the environment says so."""
-    if os.environ.get("FULFILMENT_KILL_AT") == name:
-        os.kill(os.getpid(), signal.SIGKILL)
-    if os.environ.get("FULFILMENT_STOP_AT") == name:
-        os.kill(os.getpid(), signal.SIGSTOP)
+    strike(name, app="FULFILMENT")

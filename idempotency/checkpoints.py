@@ -37,8 +37,13 @@ POINTS = (
 
 def checkpoint(name: str) -> None:
     """Die or stop here if the environment says so."""
-    if os.environ.get("IDEMPOTENCY_KILL_AT") == name:
+    strike(name, app="IDEMPOTENCY")
+
+
+def strike(name: str, *, app: str) -> None:
+    """Die or stop here if the variables of this app name the point."""
+    if os.environ.get(f"{app}_KILL_AT") == name:
         os.kill(os.getpid(), signal.SIGKILL)
-    if os.environ.get("IDEMPOTENCY_STOP_AT") == name:
+    if os.environ.get(f"{app}_STOP_AT") == name:
         # to this thread, and not to a process of many: it must not get a step further meanwhile
         signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from fulfilment import store
 from fulfilment.dispatch import attempt, sweep
 from fulfilment.dispatch.claim import Claimed, claim
 from fulfilment.errors import Stale
 from fulfilment.models import Evidence, Transition
 from fulfilment.reconcile import cases
+from fulfilment.store import attempts
 from tests.concurrency.fulfilments import at_once, scratch_database
 from tests.integration.fulfilment.conftest import books, provider, world  # noqa: F401
 from tests.integration.fulfilment.support import due, held, now, staff, start
@@ -79,11 +79,11 @@ def test_without_the_token_in_the_statement_the_oracle_names_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     late, holder = two_attempts()
-    blind = store.CLOSE.replace(
+    blind = attempts.CLOSE.replace(
         "token = %(token)s",
         "fulfilment_id = (SELECT fulfilment_id FROM fulfilment_attempt WHERE token = %(token)s)",
     )
-    monkeypatch.setattr(store, "CLOSE", blind)
+    monkeypatch.setattr(attempts, "CLOSE", blind)
     finish_late(late, provider)
     with pytest.raises(AssertionError, match=NO_TOKEN):
         assert_holder_undisturbed(holder)

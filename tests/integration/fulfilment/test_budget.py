@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from django.db import connection
 
-from fulfilment import store
 from fulfilment.reconcile import lookups
 from fulfilment.reconcile.pace import Pacer
+from fulfilment.store import rounds
 from tests.integration.fulfilment.support import due
 from tests.integration.fulfilment.test_lookups import paid_before, unknown
 
@@ -28,15 +28,15 @@ def elsewhere():
 
 def test_a_round_that_begins_while_another_runs_asks_nobody(provider, elsewhere) -> None:
     due(unknown(provider, booked=True))
-    elsewhere.execute(store.TRY_ALONE, {"name": "fulfilment.look_up"})
+    elsewhere.execute(rounds.TRY_ALONE, {"name": "fulfilment.look_up"})
     assert lookups.look_up_due() == 0, "two rounds at once: the provider is asked twice as often"
-    elsewhere.execute(store.NO_MORE_ALONE, {"name": "fulfilment.look_up"})
+    elsewhere.execute(rounds.NO_MORE_ALONE, {"name": "fulfilment.look_up"})
     assert lookups.look_up_due() == 1, "the round after it never came"
 
 
 def test_a_round_that_ends_lets_the_next_one_in(provider, elsewhere) -> None:
     lookups.look_up_due()
-    got = elsewhere.execute(store.TRY_ALONE, {"name": "fulfilment.look_up"}).fetchone()[0]
+    got = elsewhere.execute(rounds.TRY_ALONE, {"name": "fulfilment.look_up"}).fetchone()[0]
     assert got, "a finished round kept everybody else out"
 
 

@@ -1,0 +1,25 @@
+"""The statements that the ORM does not say, each with its intent. All by the database's clock.
+
+One module for each thing they are about; they are called as `store.lock(…)`, `store.mark_sent(…)`.
+"""
+
+from fulfilment.store.attempts import close, close_expired, mark_sent
+from fulfilment.store.clock import now
+from fulfilment.store.events import insert_conflict, insert_event, lock_event
+from fulfilment.store.locks import lock, lock_payment, lock_unless_taken
+from fulfilment.store.rounds import alone, take_due_lookup
+
+__all__ = [
+    "alone",
+    "close",
+    "close_expired",
+    "insert_conflict",
+    "insert_event",
+    "lock",
+    "lock_event",
+    "lock_payment",
+    "lock_unless_taken",
+    "mark_sent",
+    "now",
+    "take_due_lookup",
+]

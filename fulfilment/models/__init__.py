@@ -13,6 +13,7 @@ from fulfilment.models.events import (
 )
 from fulfilment.models.evidence import Attempt, Evidence, Payload, Transition
 from fulfilment.models.machine import Fulfilment, Reconciliation
+from fulfilment.models.pulse import Pulse
 from fulfilment.models.words import CaseReason, Finding, Source
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ProviderEvent",
     "ProviderEventConflict",
     "ProviderEventPayload",
+    "Pulse",
     "Reconciliation",
     "Source",
     "Transition",

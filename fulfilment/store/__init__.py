@@ -7,6 +7,7 @@ from fulfilment.store.attempts import close, close_expired, mark_sent
 from fulfilment.store.clock import now
 from fulfilment.store.events import insert_conflict, insert_event, lock_event
 from fulfilment.store.locks import lock, lock_payment, lock_unless_taken
+from fulfilment.store.pulses import pulse
 from fulfilment.store.rounds import alone, take_due_lookup
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "lock_unless_taken",
     "mark_sent",
     "now",
+    "pulse",
     "take_due_lookup",
 ]

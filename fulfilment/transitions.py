@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F, Q
 
-from fulfilment import store
+from fulfilment import signals, store
 from fulfilment.errors import Stale
 from fulfilment.models import Attempt, Evidence, Fulfilment, Transition
 from fulfilment.states import State
@@ -24,13 +24,15 @@ def move(
     attempt: Attempt | None = None,
     evidence: Evidence | None = None,
     only_if: Q | None = None,
+    passing: bool = False,
     **counters: int,
 ) -> Fulfilment | None:
     """Move the row from the state and version in which `fulfilment` was read.
 
     Returns the row as it is now, or None where another worker got there first: an ordinary
     branch, after which what the caller learnt is evidence to keep. `next_check_at` is due exactly
-    for open states. `counters` are the row's own (`checks`, `refusals`, `failed_starts`);
+    for open states. `passing` says that a verdict follows in the same transaction, so nobody but the
+    journal is told of this one. `counters` are the row's own (`checks`, `refusals`, `failed_starts`);
     `only_if` joins the compare-and-set, so that what it asks cannot change in between.
     A move that the machine does not have raises `IntegrityError` (the trigger).
     """
@@ -65,6 +67,8 @@ def move(
             moved_at=at,
         )
     _tell(fulfilment, to=to, actor=actor)
+    if not passing:
+        _signal(fulfilment, to=to, actor=actor, reason=reason)
     return Fulfilment.objects.get(pk=fulfilment.pk)
 
 
@@ -77,6 +81,21 @@ def stale(fulfilment_id: int) -> Stale:
         version=row.version,
         who=last.actor if last else "",
         at=last.moved_at if last else None,
+    )
+
+
+def _signal(fulfilment: Fulfilment, *, to: State, actor: str, reason: str) -> None:
+    signals.after_commit(
+        signals.fulfilment_moved,
+        sender=fulfilment.kind,
+        reference=fulfilment.reference,
+        payment_id=fulfilment.payment_id,
+        generation=fulfilment.generation,
+        version=fulfilment.version + 1,
+        before=str(fulfilment.state),
+        after=to.value,
+        actor=actor,
+        reason=reason,
     )
 
 

@@ -4,7 +4,7 @@ import logging
 
 from django.db.models import F, QuerySet
 
-from fulfilment import store
+from fulfilment import signals, store
 from fulfilment.models import Case, CaseAction, CaseReason, Fulfilment
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,14 @@ def open_case(row: Fulfilment, *, reason: CaseReason, actor: str, note: str = ""
     log.warning(
         "case opened",
         extra={"action": "case_opened", "reference": row.reference, "reason": reason.value},
+    )
+    signals.after_commit(
+        signals.case_opened,
+        sender=row.kind,
+        reference=row.reference,
+        reason=reason.value,
+        actor=actor,
+        case=case.pk,
     )
     return case
 

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 RESOLVER = "resolver"
 
+# What moves the row on in the same transaction: `needs_reconciliation` is then only passed through.
+_DECIDES = (Fulfil, Reverse, Fail, Requeue)
+
 
 def resolve(fulfilment_id: int, *, news: Iterable[int] = (), asked: bool = False) -> Fulfilment:
     """Judge everything that is on record about the row, and apply the verdict.
@@ -129,7 +132,12 @@ def _apply(
         return row  # it already waits to be sent, and nothing was learnt that forbids it
     if not (situation.state is State.DISPATCHING and isinstance(verdict, Fulfil)):
         row = _into_reconciliation(
-            row, situation, actor=actor, reason=verdict.reason, attempt=attempt
+            row,
+            situation,
+            actor=actor,
+            reason=verdict.reason,
+            attempt=attempt,
+            passing=isinstance(verdict, _DECIDES),
         )
     return _carry_out(row, verdict, situation, actor=actor, attempt=attempt, asked=asked)
 
@@ -165,7 +173,13 @@ def _carry_out(
 
 
 def _into_reconciliation(
-    row: Fulfilment, situation: Situation, *, actor: str, reason: str, attempt: Attempt | None
+    row: Fulfilment,
+    situation: Situation,
+    *,
+    actor: str,
+    reason: str,
+    attempt: Attempt | None,
+    passing: bool = False,
 ) -> Fulfilment:
     if row.state == State.NEEDS_RECONCILIATION:
         return row
@@ -176,6 +190,7 @@ def _into_reconciliation(
         reason=reason,
         attempt=attempt,
         next_check_at=timing.first_check_at(situation),
+        passing=passing,
     )
     if moved is None:  # the row is locked: nobody can have moved it
         raise transitions.stale(row.pk)

@@ -8,6 +8,7 @@ from fulfilment.models.events import (
     WAITING,
     EventStatus,
     ProviderEvent,
+    ProviderEventAction,
     ProviderEventConflict,
     ProviderEventPayload,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "Fulfilment",
     "Payload",
     "ProviderEvent",
+    "ProviderEventAction",
     "ProviderEventConflict",
     "ProviderEventPayload",
     "Pulse",

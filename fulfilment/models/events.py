@@ -37,7 +37,9 @@ class ProviderEvent(models.Model):
 
     status = models.CharField(max_length=16, choices=EventStatus)
     reason = models.CharField(max_length=255, blank=True)
-    checks = models.PositiveIntegerField(default=0, help_text="times that it was tried")
+    checks = models.PositiveIntegerField(
+        default=0, help_text="times that it was tried since it came or was last applied again"
+    )
     next_check_at = models.DateTimeField(null=True)
     applied_at = models.DateTimeField(null=True)
     fulfilment = models.ForeignKey(
@@ -49,6 +51,8 @@ class ProviderEvent(models.Model):
 
     class Meta:
         db_table = "provider_event"
+        verbose_name = "provider event"
+        permissions = [("replay_event", "Can apply an event again, or set it aside")]
         constraints = [
             # No column of it is nullable: NULLs would let the same event in twice.
             models.UniqueConstraint(
@@ -75,6 +79,12 @@ class ProviderEvent(models.Model):
                 fields=["next_check_at"],
                 condition=Q(status__in=sorted(WAITING)),
                 name="provider_event_due",
+            ),
+            # the screen of what fits nothing: a handful among millions, oldest first
+            models.Index(
+                fields=["received_at"],
+                condition=Q(status__in=sorted({*WAITING, EventStatus.DEAD})),
+                name="provider_event_open",
             ),
         ]
 
@@ -123,3 +133,32 @@ class ProviderEventConflict(models.Model):
 
     def __str__(self) -> str:
         return f"another body for event {self.event_id}"
+
+
+class ProviderEventAction(models.Model):
+    """What somebody did to an event by hand, and why. Append-only (trigger)."""
+
+    class Action(models.TextChoices):
+        REPLAYED = "replayed", "had it applied again"
+        SET_ASIDE = "set_aside", "set it aside"
+
+    event = models.ForeignKey(ProviderEvent, on_delete=models.PROTECT, related_name="actions")
+    action = models.CharField(max_length=16, choices=Action)
+    actor = models.CharField(max_length=150)
+    before = models.CharField(
+        max_length=16, choices=EventStatus, help_text="how far it had come until then"
+    )
+    note = models.CharField(max_length=255, blank=True)
+    acted_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "provider_event_action"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(action__in=["replayed", "set_aside"]),
+                name="provider_event_action_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.get_action_display()}"

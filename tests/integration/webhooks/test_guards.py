@@ -6,7 +6,12 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from fulfilment import store
-from fulfilment.models import EventStatus, ProviderEvent, ProviderEventConflict
+from fulfilment.models import (
+    EventStatus,
+    ProviderEvent,
+    ProviderEventAction,
+    ProviderEventConflict,
+)
 from fulfilment.webhooks.applying import apply_due
 from tests.integration.fulfilment.support import start
 from tests.integration.webhooks.support import about, deliver, event, stored
@@ -170,3 +175,20 @@ def test_a_conflict_is_never_deleted_and_its_body_may_be_emptied() -> None:
     raw("UPDATE provider_event_conflict SET body = NULL WHERE id = %s", row.pk)
     with pytest.raises(IntegrityError, match="append-only"):
         raw("DELETE FROM provider_event_conflict WHERE id = %s", row.pk)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE provider_event_action SET note = 'something else'",
+        "UPDATE provider_event_action SET actor = 'staff:b'",
+        "DELETE FROM provider_event_action",
+    ],
+)
+def test_what_was_done_to_an_event_by_hand_stays_on_record(statement: str) -> None:
+    done = ProviderEventAction.Action.REPLAYED
+    ProviderEventAction.objects.create(
+        event=row_in("dead"), action=done, actor="staff:a", before="dead", acted_at=store.now()
+    )
+    with pytest.raises(IntegrityError, match="provider_event_action is append-only"):
+        raw(statement)

@@ -1,8 +1,12 @@
-"""One round of everything that must happen without a message: what beat or `run_sweeps` starts."""
+"""One round of everything that must happen without a message: what beat or `run_sweeps` starts.
+
+Each round that came to its end leaves a sign of life (`fulfilment.health`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fulfilment import store
 from fulfilment.dispatch import attempt, poll, sweep
 from fulfilment.reconcile import lookups
 from fulfilment.webhooks import applying
@@ -30,7 +34,9 @@ def whole_round() -> Round:
 
 def sweep_round() -> int:
     """Take back what dead workers held, and ask people about what waits too long."""
-    return sweep.sweep() + sweep.open_cases_for_waiting()
+    done = sweep.sweep() + sweep.open_cases_for_waiting()
+    store.pulse("sweep")
+    return done
 
 
 def look_up_round() -> int:
@@ -40,7 +46,9 @@ def look_up_round() -> int:
 
 def apply_round() -> int:
     """Apply the events of which no worker heard, and those that wait for what they are about."""
-    return applying.apply_due()
+    done = applying.apply_due()
+    store.pulse("apply")
+    return done
 
 
 def dispatch_round(send: Callable[[int], object] = attempt.run) -> int:
@@ -48,4 +56,5 @@ def dispatch_round(send: Callable[[int], object] = attempt.run) -> int:
     ids = poll.due()
     for pk in ids:
         send(pk)
+    store.pulse("dispatch")
     return len(ids)

@@ -4,7 +4,7 @@ import logging
 
 from fulfilment.errors import HandlerFailed
 from fulfilment.models import CaseReason, Fulfilment
-from fulfilment.reconcile import books, casebook, policy
+from fulfilment.reconcile import books, casebook, policy, tallies
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.reconcile.verdicts import Conflict, Reverse, Verdict
 
@@ -17,6 +17,7 @@ def apply(row: Fulfilment, verdict: Verdict, *, actor: str) -> Fulfilment:
         return books.apply(row, verdict, actor=actor)
     if isinstance(verdict, Conflict):
         _alert(row, verdict)
+        tallies.late_success(row)
         casebook.open_case(row, reason=CaseReason.CONFLICT, actor=actor, note=verdict.reason)
     return row
 

@@ -6,6 +6,7 @@ from django.db.models import F, QuerySet
 
 from fulfilment import signals, store
 from fulfilment.models import Case, CaseAction, CaseReason, Fulfilment
+from fulfilment.reconcile import tallies
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ def open_case(row: Fulfilment, *, reason: CaseReason, actor: str, note: str = ""
         actor=actor,
         case=case.pk,
     )
+    _count(reason)
     return case
 
 
@@ -136,7 +138,13 @@ def _add(case: Case, *, reason: CaseReason, actor: str, note: str) -> Case:
             "case is graver",
             extra={"action": "case_raised", "case": case.pk, "reason": reason.value},
         )
+        _count(reason)
     return case
+
+
+def _count(reason: CaseReason) -> None:
+    if reason is CaseReason.CONFLICT:
+        tallies.conflict()
 
 
 def _words(reason: CaseReason, note: str) -> str:

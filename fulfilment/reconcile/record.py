@@ -7,6 +7,7 @@ from django.db import transaction
 
 from fulfilment import store
 from fulfilment.models import Attempt, Evidence, Fulfilment, Payload
+from fulfilment.reconcile import tallies
 from fulfilment.reconcile.evidence import Source, Statement
 
 
@@ -68,4 +69,5 @@ def write(
     )
     if statement.body:
         Payload.objects.create(evidence=evidence, body=statement.body)
+    tallies.found(evidence)
     return evidence

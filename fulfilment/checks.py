@@ -8,6 +8,7 @@ from typing import Any
 from django.core.checks import CheckMessage, Error, register
 from django.utils.module_loading import import_string
 
+from fulfilment import health
 from fulfilment.conf import Conf, conf
 from fulfilment.connectors import registry
 from fulfilment.webhooks.checks import intake_holds
@@ -25,6 +26,7 @@ def settings_hold(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Chec
         *_lease(settings),
         *_schedule(settings),
         *_limits(settings),
+        *_health(settings),
         *_hints(settings),
         *_connectors(settings),
         *intake_holds(settings),
@@ -75,6 +77,33 @@ def _limits(settings: Conf) -> list[CheckMessage]:
             id="fulfilment.E010",
         )
     ]
+
+
+def _health(settings: Conf) -> list[CheckMessage]:
+    known = health.limits_of(Conf())
+    odd = [
+        name
+        for name, limit in settings.health.items()
+        if name not in known or not _is_limit(limit, like=name)
+    ]
+    if not odd:
+        return []
+    return [
+        Error(
+            f"FULFILMENT['HEALTH'] cannot be read for {', '.join(map(str, odd))}.",
+            hint="A timedelta for an age, a whole number for a count, None for no limit. The names: "
+            f"{', '.join(known)}.",
+            id="fulfilment.E027",
+        )
+    ]
+
+
+def _is_limit(limit: Any, *, like: str) -> bool:
+    if limit is None:
+        return True
+    if like in health.COUNTS:
+        return type(limit) is int and limit >= 0
+    return isinstance(limit, timedelta) and limit > timedelta(0)
 
 
 def _hints(settings: Conf) -> list[CheckMessage]:

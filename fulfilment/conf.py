@@ -50,6 +50,9 @@ class Conf:
     cache: str | None = "default"  # the alias in CACHES of the filter of known events; or none
     cache_ttl: timedelta = timedelta(hours=24)
     breaker: timedelta = timedelta(seconds=5)  # how long a cache that failed is left alone
+    # From when on /readyz/machine, the metrics and the queue's page say that something is wrong, by the
+    # names of `fulfilment.health.limits.defaults`; None: never.
+    health: Mapping[str, timedelta | int | None] = field(default_factory=dict)
 
 
 def conf() -> Conf:

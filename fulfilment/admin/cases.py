@@ -68,6 +68,7 @@ class ReconciliationAdmin(DetailAdmin):
                 "at_risk": summary.at_risk(context["cl"].queryset),
                 "ages": summary.ages(context["cl"].queryset, now=now),
                 "stopped": summary.stopped(now=now),
+                "silent": summary.silent(),
                 "elsewhere": summary.open_cases_elsewhere(),
                 "loaded": clock(now, now=now),
             }

@@ -1,22 +1,20 @@
 """The head of the queue: what is at risk, how old it is, and whether the checks still run."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from django.db import DatabaseError
 from django.db.models import Count, Min, QuerySet, Sum
 from django.utils.safestring import SafeString
 
+from fulfilment import health
 from fulfilment.admin.filters import BUCKETS
 from fulfilment.admin.money import money
 from fulfilment.conf import conf
+from fulfilment.health import limits
 from fulfilment.models import Case, Fulfilment
 from fulfilment.states import OPEN, State
 from idempotency.times import when
-
-# Due rows wait for the next poll and for the look-up limit of their connector; only a delay
-# beyond any of that means that nobody polls.
-PATIENCE = timedelta(minutes=2)
-POLLS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,15 @@ def stopped(*, now: datetime) -> Stopped | None:
     return Stopped(found["count"], when(found["oldest"], now=now))
 
 
+def silent() -> list[str]:
+    """What should go on all the time and does not, a sentence each; empty while all of it does."""
+    try:
+        troubles = health.now().troubles
+    except DatabaseError:  # it did not answer in time; this page need not wait for it
+        return []
+    return [each.sentence for each in troubles if each.name.startswith("since_")]
+
+
 def open_cases_elsewhere() -> int:
     """Cases on payments with a verdict: something that was said later contradicts it."""
     waiting = Fulfilment.objects.filter(state=State.NEEDS_RECONCILIATION)
@@ -78,4 +85,4 @@ def open_cases_elsewhere() -> int:
 
 def overdue_before(now: datetime) -> datetime:
     """A check due before this moment should long have run."""
-    return now - max(PATIENCE, POLLS * conf().poll_interval)
+    return now - limits.patience(conf().poll_interval)

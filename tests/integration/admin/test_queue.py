@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from fulfilment.models import Evidence, Finding
+from fulfilment import rounds, store
+from fulfilment.models import Evidence, Finding, Pulse
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
@@ -102,12 +103,21 @@ def test_a_payment_is_found_by_reference_payment_id_and_provider_id(queue):
 
 
 def test_a_red_line_says_in_words_that_the_checks_have_stopped(queue):
+    rounds.whole_round()
     cast.unknown()
     assert "have stopped" not in pages.text(queue())
     cast.unknown(next_check=-timedelta(minutes=43))
     page = pages.text(queue())
     assert "The automatic checks have stopped. 1 payment should have been checked by now" in page
     assert "overdue:" in page
+
+
+def test_a_red_line_says_which_round_is_missing_while_nothing_is_overdue_yet(queue):
+    rounds.whole_round()
+    Pulse.objects.filter(name="look_up").update(at=store.now() - timedelta(hours=1))
+    page = pages.text(queue())
+    assert "The automatic checks have stopped. The last round of look-ups is long ago" in page
+    assert "The last sweep" not in page
 
 
 def test_cases_on_payments_with_a_verdict_are_not_forgotten(queue):
@@ -121,5 +131,5 @@ def test_the_queue_reads_the_database_as_often_for_many_rows_as_for_one(
     for _ in range(8):
         cast.said(cast.unknown(), Finding.NOT_FOUND)
     assert Evidence.objects.count() == 16
-    with django_assert_max_num_queries(22):
+    with django_assert_max_num_queries(24):
         queue()

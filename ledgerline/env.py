@@ -99,6 +99,26 @@ def amounts(name: str, default: str) -> dict[str, int]:
         ) from error
 
 
+def limits(name: str) -> dict[str, timedelta | int | None]:
+    """Ages in seconds, counts, or none at all (`oldest_pending=600s,dead_events=0,overdue=none`)."""
+    raw = text(name).strip()
+    pieces = [piece.strip().partition("=") for piece in raw.split(",") if piece.strip()]
+    try:
+        return {key.strip(): _limit(value.strip()) for key, _, value in pieces}
+    except ValueError as error:
+        raise BadSetting(
+            f"{name} is {raw!r}; it must be like oldest_pending=600s,dead_events=0,overdue=none."
+        ) from error
+
+
+def _limit(value: str) -> timedelta | int | None:
+    if value == "none":
+        return None
+    if value.endswith("s"):
+        return timedelta(seconds=float(value.removesuffix("s")))
+    return int(value)
+
+
 def database(name: str, default: str) -> dict[str, object]:
     """Django's connection settings from `postgresql://user:password@host:port/name?option=value`.
 

@@ -14,13 +14,14 @@ from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from fulfilment.health.metrics import StandingCollector as FulfilmentCollector
 from idempotency.errors import Unauthenticated
 from idempotency.metrics import StandingCollector
 from idempotency.responses import http_response
 
 # What is asked at each scrape. An app that joins the service brings its collector here; its counters
 # are in the client library's registry as soon as they are made.
-COLLECTORS = (StandingCollector(),)
+COLLECTORS = (StandingCollector(), FulfilmentCollector())
 
 
 @require_safe

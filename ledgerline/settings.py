@@ -210,6 +210,9 @@ FULFILMENT = {
         "FULFILMENT_SECOND_PERSON_ABOVE", "NGN=100000000,EUR=1000000,JPY=1000000"
     ),
     "POLL_INTERVAL": POLL_INTERVAL,
+    # From when on /readyz/machine, /metrics and the queue's page sound an alarm; the names and their
+    # defaults stand in fulfilment/health/limits.py.
+    "HEALTH": env.limits("FULFILMENT_HEALTH"),
     "CONNECTORS": {
         "sandbox": {"CLASS": "fulfilment.connectors.sandbox.SandboxConnector", **SANDBOX},
         "airtime": {"CLASS": "fulfilment.connectors.sandbox.AirtimeConnector", **SANDBOX},

@@ -14,6 +14,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("healthz", health.alive),
     path("readyz", health.ready),
+    path("readyz/machine", health.machine),
     path("metrics", metrics.metrics),
     path("problems/", include("idempotency.urls")),
     path("guides/", include("ledgerline.guides")),

@@ -87,3 +87,10 @@ def test_a_table_that_is_locked_holds_a_scrape_up_for_a_moment_only() -> None:
     assert "idempotency_database_up 0.0" in said
     assert took < 10, f"a scrape waited {took:.0f} s: its statements have no bound of their own"
     assert "idempotency_database_up 1.0" in scrape().content.decode()
+
+
+@pytest.mark.django_db
+def test_the_machine_is_part_of_the_scrape() -> None:
+    said = scrape().content.decode()
+    assert "fulfilment_healthy 0.0" in said, "no round ever ran here"
+    assert "# TYPE fulfilment_late_successes_total counter" in said

@@ -150,3 +150,20 @@ def test_what_is_no_rate_is_refused(monkeypatch: pytest.MonkeyPatch, given: str)
     monkeypatch.setenv("RATE", given)
     with pytest.raises(env.BadSetting, match="RATE"):
         env.rate("RATE")
+
+
+def test_limits_are_ages_counts_or_none(monkeypatch) -> None:
+    monkeypatch.setenv("LIMITS", "oldest_pending=90.5s, dead_events=0,overdue=none")
+    assert env.limits("LIMITS") == {
+        "oldest_pending": timedelta(seconds=90.5),
+        "dead_events": 0,
+        "overdue": None,
+    }
+    assert env.limits("NOT_THERE") == {}
+
+
+@pytest.mark.parametrize("raw", ["oldest_pending", "oldest_pending=soon", "=,", "a=1.5"])
+def test_limits_that_cannot_be_read_are_a_sentence(monkeypatch, raw: str) -> None:
+    monkeypatch.setenv("LIMITS", raw)
+    with pytest.raises(env.BadSetting, match=r"LIMITS is .* it must be like oldest_pending=600s"):
+        env.limits("LIMITS")

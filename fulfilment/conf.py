@@ -35,8 +35,11 @@ class Conf:
     lookups_per_second: float = 5.0  # per connector
     hint: str | None = "fulfilment.tasks.hint"  # what tells a worker of a new row; None: the poller
     connectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # Who sends us events: {provider: {CONNECTOR, SECRETS, SPEAKS_FOR}}; the provider is the name
-    # in the address, and may be believed about the fulfilments of SPEAKS_FOR (CONNECTOR) only.
+    # Who sends us events: {provider: {CONNECTOR, SECRETS, …}}; the provider is the name in the
+    # address, and CONNECTOR knows how it signs and words them. LIVEMODE (True) is the mode whose
+    # events count here, and SPEAKS_FOR (CONNECTOR) the connectors about whose fulfilments they are
+    # believed; or ACCOUNTS, {account: connectors}, where the provider knows us by several accounts
+    # or sends events of accounts that are not ours. A connector is one account in one mode.
     webhooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     event_hint: str | None = "fulfilment.tasks.hint_event"  # of a new event; None: the poller
     skew: timedelta = timedelta(minutes=5)  # between the sender's clock and ours, both ways

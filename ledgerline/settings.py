@@ -223,7 +223,8 @@ FULFILMENT = {
         "sandbox": {
             "CONNECTOR": "sandbox",
             "SECRETS": SANDBOX["WEBHOOK_SECRETS"],
-            "SPEAKS_FOR": ("sandbox", "airtime"),
+            "LIVEMODE": False,  # it moves no money, and its events say so
+            "ACCOUNTS": {"acct_sandbox": ("sandbox", "airtime")},
         },
     }
     if env.named("SANDBOX_WEBHOOK_SECRET")

@@ -1,7 +1,7 @@
 """Puts a fake in the place of a connector while a test runs."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from django.test import override_settings
 from fulfilment.connectors.base import Capabilities
 from fulfilment.testing.connector import PROMISES, FakeConnector
 from fulfilment.testing.provider import SECRET, FakeProvider
+from fulfilment.webhooks.entries import several
 
 in_use: list[FakeProvider] = []  # of this process; `pass_time` tells them
 
@@ -38,8 +39,12 @@ def fake_connector(name: str, *, capabilities: Capabilities = PROMISES) -> Itera
 def _with(fake: FakeProvider, capabilities: Capabilities) -> dict[str, Any]:
     given = {name.upper(): value for name, value in getattr(settings, "FULFILMENT", {}).items()}
     connector = {"CLASS": FakeConnector, "BOOKS": fake.path, "CAPABILITIES": capabilities}
-    events = dict(given.get("WEBHOOKS", {}).get(fake.name, {}))
-    events |= {"CONNECTOR": fake.name, "SECRETS": [SECRET]}
+    events = {
+        "CONNECTOR": fake.name,
+        "SECRETS": [SECRET],
+        "LIVEMODE": False,
+        "ACCOUNTS": {fake.account: _spoken_for(fake.name, given.get("WEBHOOKS", {}))},
+    }
     return given | {
         "HINT": None,
         "EVENT_HINT": None,
@@ -47,3 +52,10 @@ def _with(fake: FakeProvider, capabilities: Capabilities) -> dict[str, Any]:
         "CONNECTORS": {**given.get("CONNECTORS", {}), fake.name: connector},
         "WEBHOOKS": {**given.get("WEBHOOKS", {}), fake.name: events},
     }
+
+
+def _spoken_for(name: str, webhooks: Mapping[str, Any]) -> list[str]:
+    """The connectors that the project's own entry of this provider is believed about."""
+    entry: dict[str, Any] = {"SPEAKS_FOR": name} | dict(webhooks.get(name, {}))
+    named = entry["ACCOUNTS"].values() if "ACCOUNTS" in entry else [entry["SPEAKS_FOR"]]
+    return sorted({connector for given in named for connector in several(given)})

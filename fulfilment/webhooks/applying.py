@@ -5,7 +5,6 @@ worker that dies in between, an error, a thing that is not known yet: the event 
 """
 
 import logging
-from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -65,7 +64,9 @@ def _take(event_id: int) -> ProviderEvent | None:
 
 def _apply(event: ProviderEvent) -> None:
     entry = entries.entry(event.provider)
-    said = replace(entry.webhooks.read(bytes(event.payload.body)), provider=event.provider)
+    said = entry.read(bytes(event.payload.body))
+    if objection := entry.objection(said):
+        raise EventRefused(objection)
     if routes.is_routed(said):
         _start(event, said, authentic=entry.authenticates_body)
         return
@@ -93,15 +94,17 @@ def _start(event: ProviderEvent, said: Event, *, authentic: bool) -> None:
 
 
 def _subject(event: ProviderEvent, said: Event, entry: entries.Entry) -> Fulfilment | None:
-    """What the event is about; a provider may speak about its own connectors' rows only."""
+    """What the event is about; an account may speak about its own connectors' rows only."""
     if said.finding is None:
         raise EventRefused("It neither says nor starts anything.")
     if not said.reference:
         raise EventRefused("It names no reference.")
     if event.fulfilment is not None:
         return event.fulfilment
-    ours = Fulfilment.objects.filter(reference=said.reference, connector__in=entry.connectors)
-    return ours.first()
+    row = Fulfilment.objects.filter(reference=said.reference).first()
+    if row is not None and row.connector not in entry.speaks_for(said.account):
+        raise EventRefused("It is about a payment that its account may not speak about.")
+    return row
 
 
 def _record(event: ProviderEvent, said: Event, row: Fulfilment) -> None:

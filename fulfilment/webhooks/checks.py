@@ -1,5 +1,6 @@
 """System checks of the intake: settings under which anybody could be believed, or nobody."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
@@ -8,35 +9,95 @@ from django.core.checks import CheckMessage, Error
 
 from fulfilment.conf import Conf
 from fulfilment.webhooks import entries
+from fulfilment.webhooks.entries import Entry
+
+_NAMES = frozenset({"CONNECTOR", "SECRETS", "SPEAKS_FOR", "LIVEMODE", "ACCOUNTS"})
 
 
 def intake_holds(settings: Conf) -> Iterable[CheckMessage]:
     """Every entry of `FULFILMENT["WEBHOOKS"]`, and the durations of the inbox."""
     yield from _durations(settings)
+    built = []
     for provider, given in settings.webhooks.items():
-        yield from _entry(provider, given, settings)
+        named = f"FULFILMENT['WEBHOOKS']['{provider}']"
+        try:
+            entry = entries.build(provider, given)
+        except Exception as error:  # noqa: BLE001  # a connector may raise anything here
+            hint = "CONNECTOR names one of FULFILMENT['CONNECTORS'] that has `webhooks`."
+            yield Error(f"{named} cannot be used: {error}", hint=hint, id="fulfilment.E006")
+        else:
+            built.append(entry)
+            yield from (
+                *_secrets(named, entry),
+                *_known(named, entry, settings),
+                *_words(named, given),
+                *_accounts(named, entry, given),
+            )
+    yield from _modes(built)
 
 
-def _entry(provider: str, given: Mapping[str, Any], settings: Conf) -> Iterable[CheckMessage]:
-    named = f"FULFILMENT['WEBHOOKS']['{provider}']"
-    try:
-        entry = entries.build(provider, given)
-    except Exception as error:  # noqa: BLE001  # a connector may raise anything here
-        hint = "CONNECTOR names one of FULFILMENT['CONNECTORS'] that has `webhooks`."
-        yield Error(f"{named} cannot be used: {error}", hint=hint, id="fulfilment.E006")
+def _secrets(named: str, entry: Entry) -> Iterable[CheckMessage]:
+    if entry.secrets and all(entry.webhooks.usable(secret) for secret in entry.secrets):
         return
-    if not entry.secrets or not all(entry.webhooks.usable(secret) for secret in entry.secrets):
+    yield Error(
+        f"{named}['SECRETS'] holds no secret, or one that proves nothing: every event signed "
+        "with it is refused.",
+        hint="whsec_ and the base64 of 24 to 64 random bytes; several while one is replaced.",
+        id="fulfilment.E007",
+    )
+
+
+def _known(named: str, entry: Entry, settings: Conf) -> Iterable[CheckMessage]:
+    if unknown := sorted(entry.all_connectors - settings.connectors.keys()):
+        place = "SPEAKS_FOR" if entry.accounts is None else "ACCOUNTS"
         yield Error(
-            f"{named}['SECRETS'] holds no secret, or one that proves nothing: every event signed "
-            "with it is refused.",
-            hint="whsec_ and the base64 of 24 to 64 random bytes; several while one is replaced.",
-            id="fulfilment.E007",
-        )
-    if unknown := sorted(set(entry.connectors) - settings.connectors.keys()):
-        yield Error(
-            f"{named}['SPEAKS_FOR'] names {', '.join(unknown)}, which is no connector.",
+            f"{named}['{place}'] names {', '.join(unknown)}, which is no connector.",
             hint="Its events are evidence for the fulfilments of these connectors only.",
             id="fulfilment.E008",
+        )
+
+
+def _words(named: str, given: Mapping[str, Any]) -> Iterable[CheckMessage]:
+    odd = sorted(given.keys() - _NAMES)
+    if odd or type(given.get("LIVEMODE", True)) is not bool:
+        yield Error(
+            f"{named} cannot be read: {', '.join(odd) or 'LIVEMODE'}.",
+            hint="LIVEMODE is True or False: the mode whose events count. Of the other mode none "
+            f"does. The names are {', '.join(sorted(_NAMES))}.",
+            id="fulfilment.E015",
+        )
+
+
+def _accounts(named: str, entry: Entry, given: Mapping[str, Any]) -> Iterable[CheckMessage]:
+    if entry.accounts is None:
+        return
+    if not entry.accounts or "SPEAKS_FOR" in given:
+        yield Error(
+            f"{named}['ACCOUNTS'] names no account, or stands beside SPEAKS_FOR.",
+            hint="ACCOUNTS says for each account which connectors it speaks for; leave SPEAKS_FOR "
+            "out. Without ACCOUNTS, every account is believed about the connectors of SPEAKS_FOR.",
+            id="fulfilment.E016",
+        )
+    counts = Counter(name for names in entry.accounts.values() for name in names)
+    if shared := sorted(name for name, count in counts.items() if count > 1):
+        yield Error(
+            f"{named}['ACCOUNTS'] lets several accounts speak for {', '.join(shared)}: one account "
+            "could settle what was sent from the other.",
+            hint="A connector is one account. Configure the connector once for each account.",
+            id="fulfilment.E017",
+        )
+
+
+def _modes(built: Iterable[Entry]) -> Iterable[CheckMessage]:
+    modes: dict[bool, set[str]] = {True: set(), False: set()}
+    for entry in built:
+        modes[bool(entry.livemode)] |= entry.all_connectors
+    if both := sorted(modes[True] & modes[False]):
+        yield Error(
+            f"FULFILMENT['WEBHOOKS'] believes live and test events about {', '.join(both)}: a test "
+            "could settle a payment.",
+            hint="A connector is one mode. Configure it once for each, with keys of its own.",
+            id="fulfilment.E018",
         )
 
 

@@ -1,24 +1,60 @@
 """The providers that send us events, as `FULFILMENT["WEBHOOKS"]` names them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.webhooks.errors import ProviderUnknown
-from fulfilment.webhooks.event import Webhooks
+from fulfilment.webhooks.event import Event, Webhooks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One provider's way in."""
+    """One provider's way in. An event of the other mode or of no account of ours is kept, and moves
+    nothing.
+    """
 
     provider: str
     webhooks: Webhooks
     secrets: tuple[str, ...] = field(repr=False)
-    connectors: tuple[str, ...]  # whose fulfilments it may speak about: nobody else's
+    livemode: bool
+    # Whose fulfilments an account may speak about: nobody else's. None: all of them, `connectors`.
+    accounts: Mapping[str, tuple[str, ...]] | None
+    connectors: tuple[str, ...]
     authenticates_body: bool  # else an event proves nothing and is only a reason to ask
+
+    @property
+    def all_connectors(self) -> frozenset[str]:
+        """All connectors about which it may be believed, by whichever account."""
+        if self.accounts is None:
+            return frozenset(self.connectors)
+        return frozenset(name for names in self.accounts.values() for name in names)
+
+    def read(self, raw_body: bytes) -> Event:
+        """What a verified body says. Raises `EventMalformed`.
+
+        A provider whose events tell no mode has an address for each, so it is the entry's.
+        """
+        said = self.webhooks.read(raw_body)
+        mode = self.livemode if said.livemode is None else said.livemode
+        return replace(said, provider=self.provider, livemode=mode)
+
+    def objection(self, said: Event) -> str:
+        """Why this event may move nothing here, in a sentence; empty where it may."""
+        if said.livemode is not self.livemode:
+            ours = "live" if self.livemode else "test"
+            return (
+                f"It is of the {said.mode} mode, and this address takes events of the {ours} mode."
+            )
+        if self.accounts is not None and said.account not in self.accounts:
+            return "It is of an account that the settings of this provider do not name."
+        return ""
+
+    def speaks_for(self, account: str) -> tuple[str, ...]:
+        """The connectors about whose fulfilments an event of this account may be believed."""
+        return self.connectors if self.accounts is None else self.accounts.get(account, ())
 
 
 def entry(provider: str) -> Entry:
@@ -30,17 +66,24 @@ def entry(provider: str) -> Entry:
 
 
 def build(provider: str, given: Mapping[str, Any]) -> Entry:
-    """The entry from its settings: CONNECTOR, SECRETS and, where it is several, SPEAKS_FOR."""
+    """The entry from its settings: CONNECTOR, SECRETS and, where they are needed, the others."""
     name = str(given["CONNECTOR"])
     connector = registry.build(name)
     webhooks = getattr(connector, "webhooks", None)
     if webhooks is None:
         raise ValueError(f"the connector {name!r} receives no events")
-    secrets = given.get("SECRETS") or ()
+    accounts = given.get("ACCOUNTS")
     return Entry(
         provider=provider,
         webhooks=cast("Webhooks", webhooks),
-        secrets=(secrets,) if isinstance(secrets, str) else tuple(secrets),
-        connectors=tuple(given.get("SPEAKS_FOR", (name,))),
+        secrets=several(given.get("SECRETS") or ()),
+        livemode=given.get("LIVEMODE", True),
+        accounts=None if accounts is None else {a: several(accounts[a]) for a in accounts},
+        connectors=several(given.get("SPEAKS_FOR", name)),
         authenticates_body=connector.capabilities.webhook_authenticates_body,
     )
+
+
+def several(given: Any) -> tuple[str, ...]:
+    """Secrets or connectors of a setting; one may be written without a list."""
+    return (given,) if isinstance(given, str) else tuple(given)

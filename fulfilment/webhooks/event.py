@@ -36,7 +36,7 @@ class Event:
     dedupe_key: str  # stable over deliveries; unique per provider, account and mode
     type: str
     account: str
-    livemode: bool
+    livemode: bool | None  # None: events of this provider do not tell their mode
     content: bytes  # what must be the same in every delivery; its digest is compared
     provider: str = ""  # as FULFILMENT["WEBHOOKS"] names it; the inbox fills it in
     reference: str | None = None  # ours, as we gave it to the provider
@@ -67,7 +67,7 @@ class Event:
 
     @property
     def mode(self) -> str:
-        """`live` or `test`."""
+        """`live` or `test`, once the inbox has filled it in."""
         return "live" if self.livemode else "test"
 
     def statement(self, *, body: bytes) -> Statement:

@@ -6,7 +6,6 @@ Applying it is a second fact (`applying`): whatever happens afterwards, the even
 import hashlib
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -41,7 +40,7 @@ def accept(provider: str, *, headers: Mapping[str, str], raw_body: bytes, now: d
     entry = entries.entry(provider)
     entry.webhooks.verify(headers, raw_body, secrets=entry.secrets, now=now, skew=conf().skew)
     checkpoint("webhook.verified")
-    event = replace(entry.webhooks.read(raw_body), provider=provider)
+    event = entry.read(raw_body)
     digest = hashlib.sha256(event.content).hexdigest()
     place = seen.place_of(event, digest=digest)
     if place is not None and place.proves():
@@ -70,7 +69,7 @@ def _keep(event: Event, entry: entries.Entry, *, digest: str, raw_body: bytes) -
     )
     if pk is None:
         return _keep_again(event, digest=digest, raw_body=raw_body)
-    if entry.authenticates_body and routes.is_routed(event):
+    if entry.authenticates_body and routes.is_routed(event) and not entry.objection(event):
         _start_at_once(pk, event)
     if used:
         transaction.on_commit(partial(starts.tell, conf().event_hint, pk), robust=True)

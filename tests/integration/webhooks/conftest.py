@@ -26,8 +26,9 @@ def provider(settings: Any) -> Provider:
                 "CONNECTOR": "memory",
                 "SECRETS": [SECRET],
                 "SPEAKS_FOR": ("memory", "airtime"),
+                "LIVEMODE": False,
             },
-            "foreign": {"CONNECTOR": "foreign", "SECRETS": [SECRET]},
+            "foreign": {"CONNECTOR": "foreign", "SECRETS": [SECRET], "LIVEMODE": False},
         },
     }
     return made

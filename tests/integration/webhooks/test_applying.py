@@ -160,7 +160,7 @@ def test_a_provider_is_not_believed_about_the_rows_of_another() -> None:
     deliver(body, address="/v1/webhooks/foreign")
     apply_due()
     assert now(row).state == "needs_reconciliation"
-    assert stored(body).status == "parked"
+    assert stored(body).status == "dead", "it is kept from being believed, and nobody hears of it"
 
 
 def test_one_address_may_speak_for_several_connectors() -> None:

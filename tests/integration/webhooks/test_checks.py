@@ -30,6 +30,10 @@ def test_the_test_settings_hold(settings: Any) -> None:
         ({"CONNECTOR": "nobody"}, "fulfilment.E006"),
         ({"CONNECTOR": "deaf"}, "fulfilment.E006"),
         ({"SPEAKS_FOR": ("memory", "nobody")}, "fulfilment.E008"),
+        ({"LIVEMODE": None}, "fulfilment.E015"),
+        ({"LIVEMODE": "false"}, "fulfilment.E015"),
+        ({"LIVE_MODE": False}, "fulfilment.E015"),
+        ({"ACCOUNTS": {"acct_1": "memory"}}, "fulfilment.E016"),  # beside SPEAKS_FOR
     ],
     ids=str,
 )
@@ -39,6 +43,32 @@ def test_an_entry_that_cannot_work_is_refused(settings, changed, check) -> None:
     }
     settings.FULFILMENT["WEBHOOKS"]["memory"] |= changed
     assert ids() == [check]
+
+
+@pytest.mark.parametrize(
+    ("accounts", "check"),
+    [
+        ({}, ["fulfilment.E016"]),
+        ({"acct_1": ("memory", "nobody")}, ["fulfilment.E008"]),
+        ({"acct_1": "memory", "acct_2": ("airtime", "memory")}, ["fulfilment.E017"]),
+        (["acct_1"], ["fulfilment.E006"]),
+        ({"acct_1": "memory", "acct_2": "airtime"}, []),
+    ],
+    ids=str,
+)
+def test_accounts_under_which_one_could_speak_for_another_are_refused(
+    settings, accounts, check
+) -> None:
+    entry = settings.FULFILMENT["WEBHOOKS"]["memory"]
+    del entry["SPEAKS_FOR"]
+    entry["ACCOUNTS"] = accounts
+    assert ids() == check
+
+
+def test_a_connector_of_both_modes_is_refused(settings) -> None:
+    webhooks = settings.FULFILMENT["WEBHOOKS"]
+    webhooks["memory live"] = webhooks["memory"] | {"LIVEMODE": True}
+    assert ids() == ["fulfilment.E018"]
 
 
 def test_an_entry_without_connector_is_refused(settings) -> None:

@@ -42,7 +42,8 @@ def sandbox(live_server: Any, settings: Any, tmp_path: Path) -> Iterator[Sandbox
         "sandbox": {
             "CONNECTOR": "sandbox",
             "SECRETS": [SECRET],
-            "SPEAKS_FOR": ("sandbox", "airtime"),
+            "LIVEMODE": False,
+            "ACCOUNTS": {"acct_sandbox": ("sandbox", "airtime")},
         }
     }
     try:

@@ -60,5 +60,7 @@ FULFILMENT = {
     "CONNECTORS": {
         "bank": {"CLASS": "fulfilment.testing.FakeConnector", "BOOKS": os.environ["BANK_BOOKS"]}
     },
-    "WEBHOOKS": {"bank": {"CONNECTOR": "bank", "SECRETS": [os.environ["BANK_SECRET"]]}},
+    "WEBHOOKS": {
+        "bank": {"CONNECTOR": "bank", "SECRETS": [os.environ["BANK_SECRET"]], "LIVEMODE": False}
+    },
 }

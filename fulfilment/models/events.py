@@ -16,6 +16,7 @@ class EventStatus(models.TextChoices):
     APPLIED = "applied", "applied"
     IGNORED = "ignored", "of a type that is not used"
     DEAD = "dead", "given up: nothing here fits it"
+    SET_ASIDE = "set_aside", "set aside by a person"
 
 
 WAITING = frozenset({EventStatus.RECEIVED, EventStatus.PARKED})

@@ -26,6 +26,10 @@ WAYS = {
     ("parked", "dead"),
     ("dead", "received"),
     ("ignored", "received"),
+    ("received", "set_aside"),
+    ("parked", "set_aside"),
+    ("dead", "set_aside"),
+    ("set_aside", "received"),
 }
 ALL = sorted((a, b) for a in EventStatus.values for b in EventStatus.values if a != b)
 

@@ -34,6 +34,17 @@ def text(name: str, default: str = "") -> str:
         ) from error
 
 
+def secret(setting: str, name: str, default: str = "") -> dict[str, str]:
+    """The part of a connector's settings that holds a secret, from the variable `name`.
+
+    With `NAME_FILE` the connector gets the path and reads it at every use, so that a new secret
+    counts without a restart. Raises `BadSetting` at start where the file cannot be read.
+    """
+    path = os.environ.get(f"{name}_FILE")
+    given = text(name, default)
+    return {setting: given} if path is None else {f"{setting}_FILE": path}
+
+
 def named(name: str) -> bool:
     """Is the variable there at all, be it blank?"""
     return name in os.environ or f"{name}_FILE" in os.environ

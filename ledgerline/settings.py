@@ -187,7 +187,7 @@ CELERY_BEAT_SCHEDULE = {
 # One provider process behind two connectors and the payments' checkouts.
 SANDBOX = {
     "URL": env.text("SANDBOX_URL", "http://127.0.0.1:8090"),
-    "SECRET": env.text("SANDBOX_SECRET", "sandbox-secret"),
+    **env.secret("SECRET", "SANDBOX_SECRET", "sandbox-secret"),
     # Signs the provider's events, `whsec_` and base64; several, split by spaces, while one is replaced.
     "WEBHOOK_SECRETS": env.text("SANDBOX_WEBHOOK_SECRET").split(),
     # How long a booking may stay invisible to a look-up, and a request may be on its way.

@@ -8,6 +8,7 @@ from django.utils.module_loading import import_string
 from fulfilment.conf import conf
 from fulfilment.connectors.base import Connector
 from fulfilment.connectors.missing import Missing
+from fulfilment.connectors.secrets import with_files
 from fulfilment.errors import UnknownConnector
 
 log = logging.getLogger(__name__)
@@ -37,15 +38,15 @@ def can_be_used(name: str) -> bool:
 def build(name: str) -> Connector:
     """The connector `name`, as `FULFILMENT["CONNECTORS"]` has it; raises whatever its class does.
 
-    Built for every use: it holds no connection, and what it is built from may be overridden.
-    `CLASS` is a dotted path or, in tests, the class itself. Raises `UnknownConnector` where there
-    is no such name.
+    Built for every use: it holds no connection, and what it is built from may be overridden or, in
+    a file (`SECRET_FILE` for `SECRET`), replaced. `CLASS` is a dotted path or, in tests, the class
+    itself. Raises `UnknownConnector` where there is no such name.
     """
     settings = conf().connectors.get(name)
     if settings is None:
         raise UnknownConnector(f"No connector {name!r} is configured.")
     given = settings["CLASS"]
     made = import_string(given) if isinstance(given, str) else given
-    built = cast("Connector", made(settings))
+    built = cast("Connector", made(with_files(settings)))
     built.capabilities  # noqa: B018  # read here, for it may be built from settings too
     return built

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from fulfilment.connectors.base import Declined, NoInformation, NotFound, NotSent, Refused, Unknown
+from fulfilment.connectors.secrets import with_files
 
 
 class Checkout(Protocol):
@@ -53,7 +54,7 @@ def desk() -> Desk:
     """The desk that the setting CHECKOUT_DESK names, built with the rest of that setting."""
     given: Any = settings.CHECKOUT_DESK["CLASS"]
     build = import_string(given) if isinstance(given, str) else given
-    return cast("Desk", build(settings.CHECKOUT_DESK))
+    return cast("Desk", build(with_files(settings.CHECKOUT_DESK)))
 
 
 def metadata_of(checkout: Checkout) -> Mapping[str, Any]:

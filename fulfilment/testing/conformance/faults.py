@@ -44,6 +44,8 @@ DONE_IN_SILENCE: Final = (
 )
 # A look-up that meets one of these has learnt nothing.
 NO_INFORMATION: Final = (Fault.REFUSED, Fault.LOST_REQUEST, Fault.REDIRECT, *DONE_IN_SILENCE)
+# These use up all the time that a call is given.
+SLOW: Final = frozenset({Fault.LATE_REQUEST, Fault.SLOW_ANSWER, Fault.TRICKLE})
 LIES: Final = (Fault.WRONG_AMOUNT, Fault.WRONG_CURRENCY, Fault.WRONG_RECIPIENT)
 # Without these a rig shows nothing of what this suite is for; no reason excuses them.
 INDISPENSABLE: Final = frozenset({Fault.REFUSED, Fault.LOST_REQUEST, Fault.LOST_ANSWER})

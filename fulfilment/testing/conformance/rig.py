@@ -22,6 +22,10 @@ class Hooks(Protocol):
         """One of the same form that is not ours."""
 
     @property
+    def entry(self) -> Mapping[str, Any]:
+        """What FULFILMENT["WEBHOOKS"] has to say of it besides CONNECTOR and SECRETS."""
+
+    @property
     def timestamped(self) -> bool:
         """Does the signature hold a time, so that an old one can be told?"""
 

@@ -18,9 +18,10 @@ from fulfilment.testing.conformance.http_rig import HttpRig  # noqa: E402
 from fulfilment.testing.conformance.line import Line  # noqa: E402
 from fulfilment.testing.conformance.rig import Hooks, Rig  # noqa: E402
 from fulfilment.testing.conformance.suite import Conformance, without_conformance  # noqa: E402
-from fulfilment.testing.conformance.world import World, world  # noqa: E402
+from fulfilment.testing.conformance.world import NAME, World, world  # noqa: E402
 
 __all__ = [
+    "NAME",
     "Conformance",
     "Fault",
     "Hooks",

@@ -23,7 +23,10 @@ class Hooks(Protocol):
 
     @property
     def entry(self) -> Mapping[str, Any]:
-        """What FULFILMENT["WEBHOOKS"] has to say of it besides CONNECTOR and SECRETS."""
+        """What FULFILMENT["WEBHOOKS"] has to say of it besides CONNECTOR and SECRETS.
+
+        The connector is called `NAME` here, also in ACCOUNTS and SPEAKS_FOR.
+        """
 
     @property
     def timestamped(self) -> bool:

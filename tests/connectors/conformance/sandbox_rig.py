@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from standardwebhooks import Webhook
 
 from fulfilment.reconcile.evidence import Finding
-from fulfilment.testing.conformance import Fault, HttpRig
+from fulfilment.testing.conformance import NAME, Fault, HttpRig
 from tests.connectors.receiver import SIGNING_SECRET, Receiver
 from tests.connectors.sandbox import ACCOUNT, Sandbox, until
 
@@ -32,7 +32,7 @@ class SandboxHooks:
     secret = SIGNING_SECRET
     other_secret = _OTHER_SECRET
     timestamped = True
-    entry: ClassVar[dict[str, Any]] = {}
+    entry: ClassVar[dict[str, Any]] = {"LIVEMODE": False, "ACCOUNTS": {"acct_sandbox": (NAME,)}}
 
     def __init__(self, sandbox: Sandbox, receiver: Receiver, *, kind: str) -> None:
         self._sandbox = sandbox
@@ -51,7 +51,15 @@ class SandboxHooks:
         return came[-1].body
 
     def strangers(self, reference: str) -> Mapping[str, bytes]:
-        return {}
+        told = json.loads(self.event(reference, Finding.DONE))
+        others = {
+            "another account": {"account": "acct_of_others"},
+            "the other mode": {"livemode": True},
+        }
+        return {
+            whose: json.dumps(told | odd | {"id": f"evt_{whose[:3]}_{reference}"}).encode()
+            for whose, odd in others.items()
+        }
 
     def signed(self, body: bytes, *, secret: str, at: datetime) -> Mapping[str, str]:
         """By the reference library, so that our own code never vouches for itself."""

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.core.cache import caches
 from django.db import DatabaseError, InterfaceError
 
-from idempotency import conf, signals, timeline
+from idempotency import conf, redis_client, signals, timeline
 from idempotency.breaker import Breaker
 from idempotency.claims import Claim
 from idempotency.contract import Answer, Replay, Reused
@@ -22,6 +22,8 @@ from idempotency.errors import VersionUnknown
 log = logging.getLogger("idempotency")
 
 T = TypeVar("T")
+
+_PREFIX = "idem:"
 
 _breakers: dict[str, Breaker] = {}
 
@@ -92,6 +94,15 @@ def slot_of(scope: UUID, key: str, fingerprint: str) -> Slot | None:
         return None  # without its timeline no answer has a name
 
 
+def forget_all() -> int:
+    """Forget every answer, after a restored backup: its rows may be gone. Returns how many it found.
+
+    Raises what the cache raises where it is not there.
+    """
+    alias = conf.current().cache
+    return 0 if alias is None else redis_client.forget(alias, _PREFIX)
+
+
 def _slot(claim: Claim, on: str | None) -> Slot | None:
     if claim.observed or on is None or _rests():
         return None
@@ -99,7 +110,7 @@ def _slot(claim: Claim, on: str | None) -> Slot | None:
 
 
 def _name(on: str, scope: UUID, key: str) -> str:
-    return f"idem:{on}:{scope}:{key}"
+    return f"{_PREFIX}{on}:{scope}:{key}"
 
 
 def _rests() -> bool:

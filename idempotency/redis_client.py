@@ -3,6 +3,8 @@
 Nothing here imports a client: whoever names a Redis in CACHES has one installed.
 """
 
+import re
+from itertools import islice
 from typing import Any
 
 from django.core.cache import caches
@@ -30,6 +32,31 @@ def client(alias: str) -> Any:
 def name(alias: str, key: str) -> str:
     """The key as this alias spells it: with its prefix and version, as every other of its keys."""
     return str(caches[alias].make_key(key))
+
+
+def forget(alias: str, prefix: str) -> int:
+    """Delete every key of the alias that begins with `prefix`; returns how many it found.
+
+    A cache that is no Redis cannot name its keys: it is emptied whole, and 0 is returned. Raises
+    one of `outages` where the server is not there.
+    """
+    try:
+        redis = client(alias)
+    except ImproperlyConfigured:
+        caches[alias].clear()
+        return 0
+    keys, found = redis.scan_iter(match=f"{_literal(name(alias, prefix))}*", count=500), 0
+    while some := list(islice(keys, 500)):
+        pipeline = redis.pipeline(transaction=False)
+        for key in some:
+            pipeline.unlink(key)
+        found += sum(pipeline.execute())
+    return found
+
+
+def _literal(text: str) -> str:
+    """The text as a pattern of Redis that matches itself alone."""
+    return re.sub(r"([*?\[\]\\])", r"\\\1", text)
 
 
 def outages() -> tuple[type[Exception], ...]:

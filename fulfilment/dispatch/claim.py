@@ -14,6 +14,8 @@ from fulfilment.reconcile import policy, resolve, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.states import State
 
+_TOO_LATE = "it waited until the provider may have forgotten its reference"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
@@ -41,7 +43,7 @@ def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
             timing.postpone(row.pk)
             return None
         if not policy.may_send(situation_of(row)):
-            resolve.withdraw(row, actor=worker)
+            resolve.withdraw(row, actor=worker, reason=_TOO_LATE)
             return None
         attempt = _open_attempt(row, worker=worker)
         moved = transitions.move(

@@ -53,7 +53,7 @@ def _answers_since_sent(situation: Situation) -> list[Fact]:
 
 
 def _last_sent(situation: Situation) -> datetime:
-    return max(t.sent_from for t in situation.unresolved)
+    return max(t.sent_by for t in situation.unresolved)
 
 
 def _counts(answer: Fact) -> bool:

@@ -37,6 +37,13 @@ class Try:
         """When it was sent, or the earliest moment when it can have been."""
         return self.sent_at or self.claimed_at
 
+    @property
+    def sent_by(self) -> datetime:
+        """When it was sent, or the latest moment when it can have been."""
+        if self.maybe_sent and self.closed_at is not None:
+            return self.closed_at
+        return self.sent_from
+
     def fenced_at(self, *, call: timedelta) -> datetime | None:
         """From when on nothing of it can begin any more; None while it is open.
 

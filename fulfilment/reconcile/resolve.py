@@ -90,11 +90,12 @@ def leave_dispatching(
             return set_aside(row, actor=actor, why=error, attempt=attempt) if attempt else None
 
 
-def withdraw(row: Fulfilment, *, actor: str) -> Fulfilment:
-    """Take a waiting row back: its reference must not be sent any more. Under the row's lock."""
+def withdraw(
+    row: Fulfilment, *, actor: str, reason: str, attempt: Attempt | None = None
+) -> Fulfilment:
+    """Take a row back: its reference must not be sent now. Under its lock, no attempt open."""
     situation = situation_of(row)
-    reason = "it waited until the provider may have forgotten its reference"
-    row = _into_reconciliation(row, situation, actor=actor, reason=reason, attempt=None)
+    row = _into_reconciliation(row, situation, actor=actor, reason=reason, attempt=attempt)
     return _apply(row, actor=actor)
 
 

@@ -3,7 +3,7 @@
 One module for each thing they are about; they are called as `store.lock(…)`, `store.mark_sent(…)`.
 """
 
-from fulfilment.store.attempts import close, close_expired, mark_sent
+from fulfilment.store.attempts import LOST, close, close_doubted, close_expired, mark_sent
 from fulfilment.store.clock import now
 from fulfilment.store.events import insert_conflict, insert_event, lock_event
 from fulfilment.store.locks import lock, lock_payment, lock_unless_taken
@@ -11,8 +11,10 @@ from fulfilment.store.pulses import pulse
 from fulfilment.store.rounds import alone, take_due_lookup
 
 __all__ = [
+    "LOST",
     "alone",
     "close",
+    "close_doubted",
     "close_expired",
     "insert_conflict",
     "insert_event",

@@ -34,6 +34,15 @@ UPDATE fulfilment_attempt
 RETURNING id
 """
 
+# After a restored backup its mark, and its call, may be among what was lost: it counts as sent.
+CLOSE_DOUBTED = """
+UPDATE fulfilment_attempt
+   SET closed_at = clock_timestamp(), outcome = 'lost', maybe_sent = true
+ WHERE fulfilment_id = %(fulfilment)s AND closed_at IS NULL
+"""
+
+LOST = "lost"  # how an attempt is closed that may have arrived and of which nobody knows more
+
 
 def mark_sent(token: UUID, *, call: timedelta) -> bool:
     """True: the call may be made, and everybody will know that it may have been."""
@@ -51,3 +60,8 @@ def close_expired(fulfilment_id: int) -> Attempt | None:
         cursor.execute(CLOSE_EXPIRED, {"fulfilment": fulfilment_id})
         row = cursor.fetchone()
     return Attempt.objects.get(pk=row[0]) if row else None
+
+
+def close_doubted(fulfilment_id: int) -> bool:
+    """Close the open attempt as one that may have been sent, marked or not; False: none is open."""
+    return changed(CLOSE_DOUBTED, {"fulfilment": fulfilment_id})

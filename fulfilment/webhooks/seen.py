@@ -16,12 +16,14 @@ from django.db import DatabaseError, InterfaceError
 
 from fulfilment.conf import conf
 from fulfilment.webhooks.event import Event
-from idempotency import timeline
+from idempotency import redis_client, timeline
 from idempotency.breaker import Breaker
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_PREFIX = "idem:"
 
 _breaker = Breaker(time.monotonic)  # per process: a cache that failed is left alone for a while
 
@@ -54,8 +56,17 @@ def place_of(event: Event, *, digest: str) -> Place | None:
     except (DatabaseError, InterfaceError):
         return None  # the insert will meet the same outage and say so
     return Place(
-        f"idem:{on}:{event.provider}:{event.account}:{event.mode}:{event.dedupe_key}", digest
+        f"{_PREFIX}{on}:{event.provider}:{event.account}:{event.mode}:{event.dedupe_key}", digest
     )
+
+
+def forget_all() -> int:
+    """Forget every event, after a restored backup: its row may be gone. Returns how many it found.
+
+    Raises what the cache raises where it is not there.
+    """
+    alias = conf().cache
+    return 0 if alias is None else redis_client.forget(alias, _PREFIX)
 
 
 def _ask(question: Callable[[Any], T]) -> T | None:

@@ -70,6 +70,7 @@ VALUES (%(digest)s, %(scope)s, %(purpose)s, %(reference)s, clock_timestamp())
 CONSUMED_BY = "SELECT reference FROM consumed_token WHERE digest = %(digest)s"
 
 _BOUND = "bound:"
+_PREFIX = "token:"
 
 
 def keep(digest: str, *, owner: str, bound: Mapping[str, str], lifetime: timedelta) -> datetime:
@@ -105,6 +106,15 @@ def consume(digest: str, *, scope: UUID, purpose: str, reference: str) -> None:
                 raise TokenUsed
 
 
+def forget_all() -> int:
+    """Void every token, after a restored backup: who has used it may be lost. Returns how many.
+
+    Raises what Redis raises where it is not there.
+    """
+    alias = conf.current().tokens
+    return 0 if alias is None else redis_client.forget(alias, _PREFIX)
+
+
 def _ask(script: str, digest: str, arguments: list[Any]) -> Any:
     alias = conf.current().tokens
     if alias is None:
@@ -112,7 +122,7 @@ def _ask(script: str, digest: str, arguments: list[Any]) -> Any:
             "IDEMPOTENCY['TOKENS'] names no cache, so no token can be issued or checked."
         )
     # The timeline voids every token at a promotion, which may have lost who had used it.
-    key = redis_client.name(alias, f"token:{timeline.current()}:{digest}")
+    key = redis_client.name(alias, f"{_PREFIX}{timeline.current()}:{digest}")
     try:
         return redis_client.client(alias).register_script(script)(keys=[key], args=arguments)
     except redis_client.outages() as error:

@@ -10,6 +10,7 @@ from fulfilment.reconcile.evidence import Finding
 from tests.unit.fulfilment.build import (
     FINAL,
     FOREVER,
+    NOW,
     VISIBLE,
     absent,
     attempt,
@@ -75,3 +76,12 @@ def test_the_settling_time_is_the_longest_of_the_three() -> None:
     ):
         seen = situation(tries=(SENT,), capabilities=capabilities)
         assert absence.settling_ends_at(seen) == SENT.claimed_at + settling
+
+
+def test_after_a_restored_backup_the_settling_time_begins_with_the_restore() -> None:
+    """It can have been sent at any moment of the lost days, also at the last."""
+    restored = attempt(ago=minutes(300), sent_at=None, maybe_sent=True)
+    late = replace(restored, closed_at=NOW - minutes(30), lease_until=NOW - minutes(29))
+    assert not absence.is_fact(situation(*AGREEING, tries=(late,)))
+    early = replace(restored, closed_at=NOW - minutes(90), lease_until=NOW - minutes(89))
+    assert absence.is_fact(situation(*AGREEING, tries=(early,)))

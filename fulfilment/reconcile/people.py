@@ -14,6 +14,7 @@ RESOLVE = {
 ASK = "fulfilment.ask_provider"
 CANCEL = "fulfilment.cancel_pending"
 CORRECT = "fulfilment.correct_failed"
+REPLAY = "fulfilment.replay_event"  # about events: it decides no payment and opens no case
 _ANY = (*RESOLVE.values(), CORRECT, CANCEL, ASK)
 
 

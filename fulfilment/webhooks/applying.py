@@ -12,12 +12,19 @@ from django.db.models import F
 
 from fulfilment import store
 from fulfilment.conf import conf
-from fulfilment.models import WAITING, EventStatus, Fulfilment, ProviderEvent
+from fulfilment.models import (
+    WAITING,
+    EventStatus,
+    Fulfilment,
+    ProviderEvent,
+    ProviderEventAction,
+    ProviderEventPayload,
+)
 from fulfilment.reconcile import lookups, resolve, schedule
 from fulfilment.reconcile.evidence import Finding, Source
 from fulfilment.reconcile.record import write
 from fulfilment.webhooks import conflicts, entries, routes
-from fulfilment.webhooks.errors import EventRefused
+from fulfilment.webhooks.errors import EventBodyGone, EventRefused
 from fulfilment.webhooks.event import Event
 
 log = logging.getLogger(__name__)
@@ -41,7 +48,7 @@ def apply(event_id: int) -> None:
     if event is not None:
         try:
             _apply(event)
-        except EventRefused as error:
+        except (EventRefused, EventBodyGone) as error:
             _give_up(event, reason=str(error))
         except Exception:
             log.exception("event not applied", extra=_extra("event_not_applied", event))
@@ -64,7 +71,7 @@ def _take(event_id: int) -> ProviderEvent | None:
 
 def _apply(event: ProviderEvent) -> None:
     entry = entries.entry(event.provider)
-    said = entry.read(bytes(event.payload.body))
+    said = entry.read(_body(event))
     if objection := entry.objection(said):
         raise EventRefused(objection)
     if routes.is_routed(said):
@@ -80,12 +87,21 @@ def _apply(event: ProviderEvent) -> None:
         _ask(event, row)
 
 
+def _body(event: ProviderEvent) -> bytes:
+    try:
+        return bytes(event.payload.body)
+    except ProviderEventPayload.DoesNotExist:
+        raise EventBodyGone from None
+
+
 def _start(event: ProviderEvent, said: Event, *, authentic: bool) -> None:
     """What it pays for was inserted with the event; unless that was not possible yet."""
     if not authentic:
         raise EventRefused("Its body is not authenticated, so it can start nothing.")
     with transaction.atomic():
         kept = store.lock_event(event.pk)
+        if kept.status not in WAITING:
+            return
         row = kept.fulfilment or routes.started(said)
         if row is not None:
             _applied(kept, row=row)
@@ -111,10 +127,10 @@ def _record(event: ProviderEvent, said: Event, row: Fulfilment) -> None:
     """Commit what it says before anybody acts on it, once: a second worker finds it there."""
     with transaction.atomic(durable=True):
         kept = store.lock_event(event.pk)
-        if kept.evidence_id is None:
+        if kept.evidence_id is None and kept.status in WAITING:
             evidence = write(
                 row,
-                said.statement(body=bytes(event.payload.body)),
+                said.statement(body=_body(event)),
                 source=Source.WEBHOOK,
                 actor=_actor(event),
                 said_at=said.said_at,
@@ -174,7 +190,9 @@ def _give_up(event: ProviderEvent, *, reason: str) -> None:
 
 
 def _dead_at(event: ProviderEvent) -> datetime:
-    return event.received_at + conf().dead_after
+    """So long after it came, or after somebody had it applied again."""
+    again = event.actions.filter(action=ProviderEventAction.Action.REPLAYED).order_by("-id").first()
+    return (again.acted_at if again else event.received_at) + conf().dead_after
 
 
 def _actor(event: ProviderEvent) -> str:

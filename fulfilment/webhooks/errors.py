@@ -43,3 +43,21 @@ class EventRefused(FulfilmentError):
     """The event is known and can start nothing: a starter raises this where time changes nothing."""
 
     code = "event_starts_nothing"
+
+
+class EventIsApplied(FulfilmentError):
+    """This event is applied: nothing is left to do."""
+
+    code = "event_is_applied"
+
+
+class EventIsSetAside(FulfilmentError):
+    """This event is set aside already. Apply it again to take it back."""
+
+    code = "event_is_set_aside"
+
+
+class EventBodyGone(FulfilmentError):
+    """The body of this event is not kept any more, so it cannot be applied."""
+
+    code = "event_body_gone"

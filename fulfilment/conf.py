@@ -29,7 +29,7 @@ class Conf:
     second_person_above: Mapping[str, int] = field(default_factory=dict)
     backoff_first: timedelta = timedelta(seconds=5)  # after a refused connection, doubling
     backoff_last: timedelta = timedelta(minutes=10)
-    crashes: int = 5  # before anything was sent; then the row stops killing workers
+    crashes: int = 5  # of workers that had one row in hand; then a person is asked about it
     poll_interval: timedelta = timedelta(seconds=5)
     batch: int = 100  # rows per run of a sweep: the next run takes the rest
     lookups_per_second: float = 5.0  # per connector

@@ -33,6 +33,11 @@ class Try:
         return sent and not self.answers & HARMLESS
 
     @property
+    def lost_its_worker(self) -> bool:
+        """Did its worker die, or disappear, between the mark and the answer?"""
+        return self.sent_at is not None and self.closed_at is not None and not self.answers
+
+    @property
     def sent_from(self) -> datetime:
         """When it was sent, or the earliest moment when it can have been."""
         return self.sent_at or self.claimed_at

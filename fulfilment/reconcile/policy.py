@@ -113,9 +113,9 @@ def _cannot_ask(situation: Situation) -> Verdict:
 
 
 def _requeue(situation: Situation, *, reason: str, case: str = "") -> Verdict:
-    if situation.failed_starts >= situation.rules.crashes:
-        crashed = f"the worker crashed {situation.failed_starts} times before sending"
-        return OpenCase(reason=crashed, case="crashes")
+    if situation.crashes >= situation.rules.crashes:
+        crashed = f"{reason}, but {situation.crashes} workers died with it"
+        return OpenCase(reason=crashed, case="not_found" if situation.unresolved else "crashes")
     last = situation.tries[-1] if situation.tries else None
     if last is not None and last.answers and not last.may_have_arrived:
         return Requeue(reason=f"{reason}; it was not taken", pace=Pace.BACK_OFF, case=case)

@@ -51,6 +51,11 @@ class Situation:
         return tuple(t for t in self.tries if t.may_have_arrived)
 
     @property
+    def crashes(self) -> int:
+        """How many workers died with it, before they sent it or after."""
+        return self.failed_starts + sum(t.lost_its_worker for t in self.tries)
+
+    @property
     def fenced_at(self) -> datetime | None:
         """From when on none of the attempts can begin anything; None while one is open."""
         moments = [t.fenced_at(call=self.rules.call) for t in self.unresolved]

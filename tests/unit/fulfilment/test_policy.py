@@ -107,6 +107,26 @@ def test_the_fifth_crash_before_the_mark_goes_to_a_person() -> None:
     assert verdict.case == "crashes"
 
 
+def test_the_fifth_worker_that_died_in_a_call_goes_to_a_person_although_nothing_is_found() -> None:
+    """Sending the reference again is safe, and it has cost five workers."""
+    lost = tuple(attempt(n, ago=minutes(100 - n)) for n in range(1, 6))
+    found = absent(minutes(20), minutes(10), minutes(1))
+    verdict = policy.decide(situation(*found, tries=lost))
+    assert isinstance(verdict, OpenCase), (
+        "it is sent again and again, and kills worker after worker"
+    )
+    assert verdict.case == "not_found"
+    assert isinstance(policy.decide(situation(*found, tries=lost[:4])), Requeue)
+
+
+def test_attempts_whose_worker_came_back_are_no_crashes() -> None:
+    tries = tuple(
+        attempt(n, ago=minutes(100 - n), answers=frozenset({Finding.UNKNOWN})) for n in range(1, 9)
+    )
+    found = absent(minutes(20), minutes(10), minutes(1))
+    assert isinstance(policy.decide(situation(*found, tries=tries)), Requeue)
+
+
 def test_an_attempt_that_may_have_been_sent_before_a_backup_counts_as_sent() -> None:
     restored = attempt(ago=minutes(5), sent_at=None, maybe_sent=True)
     assert isinstance(policy.decide(situation(tries=(restored,))), Wait)

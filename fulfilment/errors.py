@@ -76,6 +76,12 @@ class NotCancellable(FulfilmentError):
         return f"It is “{self.state.replace('_', ' ')}”: only what was never sent can be cancelled."
 
 
+class Gone(FulfilmentError):
+    """This database does not know the payment: it was restored, or promoted without it."""
+
+    code = "gone"
+
+
 class UnknownKind(FulfilmentError):
     """Nobody registered handlers for this kind, so its outcome could reach no books."""
 

@@ -12,6 +12,7 @@ from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.connectors.base import Instruction, NotSent, Outcome, Refused, Unknown
 from fulfilment.dispatch.claim import Claimed, claim
+from fulfilment.errors import Gone
 from fulfilment.models import Attempt, Fulfilment
 from fulfilment.reconcile import resolve, timing
 from fulfilment.reconcile.evidence import Source, Statement, statement_of
@@ -65,26 +66,33 @@ def settle(claimed: Claimed, outcome: Outcome) -> Fulfilment | None:
     With a dead token nothing is decided here: the answer is evidence like any other.
     """
     statement = statement_of(outcome)
-    evidence = record(
-        claimed.fulfilment,
-        statement,
-        source=Source.RESPONSE,
-        actor=claimed.attempt.worker,
-        attempt=claimed.attempt,
-    )
     if isinstance(outcome, Refused):
         log.error("the provider refuses us", extra=_extra("refused_by_provider", claimed))
+    try:
+        evidence = record(
+            claimed.fulfilment,
+            statement,
+            source=Source.RESPONSE,
+            actor=claimed.attempt.worker,
+            attempt=claimed.attempt,
+        )
+    except Gone:
+        log.exception("the answer belongs to no row", extra=_extra("answer_orphaned", claimed))
+        return None
+    return _end(claimed, statement, evidence=evidence.pk)
 
+
+def _end(claimed: Claimed, statement: Statement, *, evidence: int) -> Fulfilment | None:
     def close(row: Fulfilment) -> Attempt | None:
         alive = store.close(claimed.attempt.token, outcome=_word(statement))
         return claimed.attempt if alive else None
 
     row = resolve.leave_dispatching(
-        claimed.fulfilment.pk, close=close, actor=claimed.attempt.worker, news=[evidence.pk]
+        claimed.fulfilment.pk, close=close, actor=claimed.attempt.worker, news=[evidence]
     )
     if row is None:
         log.warning("the answer came after we gave up", extra=_extra("answer_late", claimed))
-        row = resolve.resolve(claimed.fulfilment.pk, news=[evidence.pk])
+        row = resolve.resolve(claimed.fulfilment.pk, news=[evidence])
     return row
 
 

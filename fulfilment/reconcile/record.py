@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from fulfilment import store
+from fulfilment.errors import Gone
 from fulfilment.models import Attempt, Evidence, Fulfilment, Payload
 from fulfilment.reconcile import tallies
 from fulfilment.reconcile.evidence import Source, Statement
@@ -24,7 +25,8 @@ def record(
     """Commit a statement as evidence, in a transaction of its own.
 
     Whatever happens to the verdict (a handler that raises, a process that dies), what was said is
-    on record. Raises `RuntimeError` inside another transaction, which could take it back.
+    on record. Raises `RuntimeError` inside another transaction, which could take it back, and `Gone`
+    where the database has come to know another history since the row was read.
     """
     with transaction.atomic(durable=True):
         return write(
@@ -32,10 +34,25 @@ def record(
             statement,
             source=source,
             actor=actor,
-            attempt=attempt,
+            attempt=_known(fulfilment, attempt),
             canary=canary,
             said_at=said_at,
         )
+
+
+def _known(fulfilment: Fulfilment, attempt: Attempt | None) -> Attempt | None:
+    """The attempt, or None where it is not of this history any more.
+
+    A call may outlast a failover that lost its row, and the row's number may be another payment's by
+    then: what the provider says must not be taken for an answer about that one.
+    """
+    if attempt is not None:
+        ours = Attempt.objects.filter(pk=attempt.pk, token=attempt.token, fulfilment=fulfilment)
+        if ours.exists():
+            return attempt
+    if not Fulfilment.objects.filter(pk=fulfilment.pk, reference=fulfilment.reference).exists():
+        raise Gone
+    return None
 
 
 def write(

@@ -11,6 +11,7 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 
+from fulfilment.connectors.base import Done
 from fulfilment.dispatch import attempt, poll
 from fulfilment.dispatch.claim import claim
 from fulfilment.models import Fulfilment
@@ -95,6 +96,23 @@ def test_what_was_open_in_the_backup_is_asked_about_and_sent_once(sandbox: Sandb
         ], "what nobody had sent was not sent after it was asked about"  # fmt: skip
         assert paid(sandbox) == 4
         assert now(canary).version == canary.version + 2, "a decided payment was touched"
+
+
+def test_an_answer_of_the_lost_days_is_never_taken_for_one_about_another_payment(
+    sandbox: Sandbox,  # noqa: F811
+) -> None:
+    """A worker is in mid-call while the database fails over; the row's number is given away again."""
+    with backup.taken() as restored:
+        lost = outside()
+        in_hand = claim(lost.pk, worker="worker:of the lost days")
+        assert in_hand is not None
+        restored()
+        other = outside()
+        assert (other.pk, other.reference != lost.reference) == (lost.pk, True)
+        answer = Done(amount=other.amount, currency=other.currency, provider_id="pay_1")
+        assert attempt.settle(in_hand, answer) is None
+        assert now(other).state == "pending", "somebody else's payment was taken for this one"
+        assert not other.evidence.exists()
 
 
 def test_a_payment_whose_rows_are_gone_gets_the_same_reference_from_the_same_key(

@@ -15,12 +15,14 @@ is killed. `FakeConnector` is the same as a connector for settings, where severa
 it: `{"CLASS": "fulfilment.testing.FakeConnector", "BOOKS": path}`, and `FakeProvider(path)` holds
 it. With pytest, `pytest_plugins = ["fulfilment.testing.fixtures"]` brings `fake_connectors`;
 nothing else here needs pytest. What runs threads or processes needs rows that are committed:
-`TransactionTestCase`, or `@pytest.mark.django_db(transaction=True)`.
+`TransactionTestCase`, or `@pytest.mark.django_db(transaction=True)`; and it ends with
+`clean_fulfilments`, because nobody else may delete what is on record.
 """
 
 from fulfilment.checkpoints import POINTS
 from fulfilment.rounds import Round
 from fulfilment.testing.assertions import assert_books_agree, assert_nothing_paid, assert_paid_once
+from fulfilment.testing.cleaning import clean_fulfilments
 from fulfilment.testing.connector import PROMISES, FakeConnector
 from fulfilment.testing.deliveries import deliver, sign
 from fulfilment.testing.passing import dispatch_now, make_due, pass_time, run_for, run_round
@@ -42,6 +44,7 @@ __all__ = [
     "assert_books_agree",
     "assert_nothing_paid",
     "assert_paid_once",
+    "clean_fulfilments",
     "deliver",
     "dispatch_now",
     "fake_connector",

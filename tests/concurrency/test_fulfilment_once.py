@@ -3,18 +3,18 @@
 from datetime import timedelta
 from functools import partial
 from threading import Barrier
-from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from fulfilment import store, transitions
+from fulfilment import store
 from fulfilment.dispatch import attempt, sweep
 from fulfilment.models import Attempt, Fulfilment
 from fulfilment.states import State, reference_of
 from tests.concurrency.fulfilments import at_once, scratch_database, until_somebody_waits
 from tests.integration.fulfilment.conftest import books, provider, world  # noqa: F401
 from tests.integration.fulfilment.support import held, now, path, start
+from tests.integration.fulfilment.walk import step, walked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -23,13 +23,15 @@ TWO_LIVE = (
     "fulfilment_one_live_per_payment is missing"
 )
 
+_GUARD = "fulfilment_generation_guard"
+
 
 def open_second_generation(row: Fulfilment) -> None:
     """On another connector, so no other constraint of the table can be what refuses it."""
     at = store.now()
     Fulfilment.objects.create(
         kind=row.kind,
-        event_id=f"another:{uuid4().hex}",
+        event_id=row.event_id,
         payment_id=row.payment_id,
         generation=2,
         reference=reference_of(row.payment_id, connector="other", generation=2),
@@ -58,25 +60,30 @@ def assert_one_live(payment_id: str) -> None:
 )
 def test_a_second_generation_is_refused_while_the_first_lives(state: State) -> None:
     row = start()
-    for step in _way_to(state):
-        check = store.now() if step.is_open else None
-        row = transitions.move(row, to=step, actor="t", reason="t", next_check_at=check) or row
-    with pytest.raises(IntegrityError, match="fulfilment_one_live_per_payment"):
+    row = walked(row, state)
+    with pytest.raises(IntegrityError, match="begins in the transaction in which 1 failed"):
         open_second_generation(row)
     assert_one_live(row.payment_id)
 
 
+def test_the_partial_index_alone_refuses_a_second_live_one() -> None:
+    with scratch_database(f"DROP TRIGGER {_GUARD} ON fulfilment"):
+        row = start()
+        with pytest.raises(IntegrityError, match="fulfilment_one_live_per_payment"):
+            open_second_generation(row)
+
+
 def test_a_second_generation_may_follow_a_failure() -> None:
-    row = start()
-    for step in _way_to(State.FAILED):
-        check = store.now() if step.is_open else None
-        row = transitions.move(row, to=step, actor="t", reason="t", next_check_at=check) or row
-    open_second_generation(row)
+    with transaction.atomic():
+        row = walked(start(), State.FAILED)
+        open_second_generation(row)
     assert_one_live(row.payment_id)
 
 
 def test_without_the_partial_index_the_oracle_names_it() -> None:
-    with scratch_database("DROP INDEX fulfilment_one_live_per_payment"):
+    with scratch_database(
+        "DROP INDEX fulfilment_one_live_per_payment", f"DROP TRIGGER {_GUARD} ON fulfilment"
+    ):
         row = start()
         open_second_generation(row)
         with pytest.raises(AssertionError, match=TWO_LIVE):
@@ -144,19 +151,8 @@ def test_the_sweeper_that_meets_a_mark_sees_it() -> None:
 
 def test_a_mark_that_comes_after_the_sweeper_makes_no_call() -> None:
     """The lease still covers a call: it is the closed attempt alone that refuses the mark."""
-    gone = held(start(), sent=False, lease_over=False)
-    store.close(gone.token, outcome="unsent")
+    row = start()
+    gone = held(row, sent=False, lease_over=False)
+    step(now(row), State.NEEDS_RECONCILIATION)
     marked = store.mark_sent(gone.token, call=timedelta(seconds=1))
     assert not marked, "a swept attempt was marked: its worker would call now"
-
-
-def _way_to(state: State) -> list[State]:
-    middle = [State.NEEDS_RECONCILIATION]
-    return {
-        State.PENDING: [],
-        State.DISPATCHING: [State.DISPATCHING],
-        State.NEEDS_RECONCILIATION: middle,
-        State.FULFILLED: [*middle, State.FULFILLED],
-        State.REVERSED: [*middle, State.FULFILLED, State.REVERSED],
-        State.FAILED: [*middle, State.FAILED],
-    }[state]

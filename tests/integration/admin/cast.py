@@ -7,11 +7,13 @@ from uuid import uuid4
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
+from django.db import transaction
 from django.utils import timezone
 
 from fulfilment import transitions
 from fulfilment.models import Attempt, Case, CaseReason, Evidence, Finding, Fulfilment, Source
 from fulfilment.states import State, reference_of
+from tests.integration.fulfilment import walk
 
 ACCOUNT = "0123456789"
 WORKER = "worker:w1:7"
@@ -62,6 +64,7 @@ def payment(
     )
 
 
+@transaction.atomic
 def unknown(
     *, fenced: bool = True, next_check: timedelta = timedelta(minutes=5), **facts: Any
 ) -> Fulfilment:
@@ -98,6 +101,10 @@ def moved(row: Fulfilment, to: State, *, reason: str, **more: Any) -> Fulfilment
     """Moved by the one function that moves."""
     if to.is_open:
         more.setdefault("next_check_at", timezone.now() + timedelta(minutes=1))
+    if to in walk.FINDING and "evidence" not in more:
+        by_hand = more.get("actor", "").startswith("staff:") or row.state == State.FAILED
+        source = Source.PERSON if by_hand else Source.LOOKUP
+        more["evidence"] = walk.said(row, walk.FINDING[to], source=source)
     found = transitions.move(row, to=to, actor=more.pop("actor", WORKER), reason=reason, **more)
     assert found is not None, "the row was moved by somebody else"
     return found

@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import uuid4
 
+from django.db import transaction
+
 from fulfilment import store, transitions
 from fulfilment.models import Attempt, Fulfilment
 from fulfilment.reconcile import resolve
@@ -21,6 +23,7 @@ def row_of(location: str) -> Fulfilment:
     return Fulfilment.objects.get(payment_id=f"transfer:{reference}")
 
 
+@transaction.atomic
 def sent(row: Fulfilment) -> Fulfilment:
     """A worker sent it long ago, and the answer was lost."""
     at = store.now()

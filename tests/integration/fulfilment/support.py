@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
+from django.db import transaction
 
 import fulfilment
 from fulfilment import store, transitions
@@ -169,6 +170,7 @@ def start(payment_id: str | None = None, **given: Any) -> Fulfilment:
     return fulfilment.start(**(asked | given))
 
 
+@transaction.atomic
 def held(row: Fulfilment, *, sent: bool, lease_over: bool = True) -> Attempt:
     """As a worker leaves the row that died with it in its hands, a while ago."""
     ago = timedelta(hours=2) if lease_over else timedelta(0)

@@ -8,6 +8,7 @@ from fulfilment.errors import UnknownConnector, UnknownKind
 from fulfilment.models import Fulfilment
 from fulfilment.states import State, reference_of
 from tests.integration.fulfilment.support import now, path, start
+from tests.integration.fulfilment.walk import step, walked
 
 pytestmark = pytest.mark.django_db
 
@@ -28,9 +29,7 @@ def test_whatever_asks_again_gets_the_row_that_is_there() -> None:
 
 def test_a_failed_payment_is_not_paid_by_a_later_event() -> None:
     row = start("p1", event_id="e1")
-    for step in (State.NEEDS_RECONCILIATION, State.FAILED):
-        check = store.now() if step.is_open else None
-        row = transitions.move(row, to=step, actor="t", reason="t", next_check_at=check) or row
+    row = walked(row, State.FAILED)
     assert start("p1", event_id="e2").pk == row.pk
     assert now(row).state == State.FAILED
 
@@ -95,9 +94,7 @@ def test_a_hint_that_fails_spoils_nothing(settings) -> None:
 def test_a_move_from_a_state_that_is_gone_changes_nothing() -> None:
     row = start()
     check = store.now()
-    moved = transitions.move(
-        row, to=State.DISPATCHING, actor="one", reason="t", next_check_at=check
-    )
+    moved = step(row, State.DISPATCHING, actor="one")
     late = transitions.move(
         row, to=State.NEEDS_RECONCILIATION, actor="two", reason="t", next_check_at=check
     )

@@ -9,6 +9,7 @@ from fulfilment.models import Fulfilment
 from fulfilment.testing import (
     assert_books_agree,
     assert_paid_once,
+    clean_fulfilments,
     deliver,
     dispatch_now,
     fake_connector,
@@ -62,6 +63,10 @@ class PayoutTests(Payouts, TestCase):
 
 class KilledTests(Payouts):
     """Another process sees only what is committed."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.addCleanup(clean_fulfilments)  # what nobody may delete, so Django can flush the rest
 
     def test_a_worker_that_is_killed_pays_nothing_twice(self) -> None:
         payout = self.paid("i4")

@@ -81,6 +81,11 @@ class FakeProvider:
         with books.opened(self.path) as page:
             script.tell(page, "look_up", word, reference=reference, times=times, takes=timedelta(0))
 
+    def behave(self) -> None:
+        """Nothing that a test told it counts any more: from now on it does what it is asked."""
+        with books.opened(self.path) as page:
+            script.forget(page)
+
     def pay(self, reference: str, *, amount: int | None = None) -> None:
         """An order that it was sent is carried out now: accepted before, or late on its way.
 

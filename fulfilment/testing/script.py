@@ -44,6 +44,11 @@ def tell(
     page.write("told", call=call, word=word, reference=reference, times=times, takes=seconds)
 
 
+def forget(page: Page) -> None:
+    """Whatever was told before counts no more, be it used up or not."""
+    page.write("forgot")
+
+
 def next_of(page: Page, call: str, reference: str) -> Told | None:
     """What the test wants of this call, and it is used up; None: it said nothing.
 
@@ -59,11 +64,18 @@ def next_of(page: Page, call: str, reference: str) -> Told | None:
 
 
 def _rules(page: Page, call: str, reference: str) -> list[tuple[int, Fact]]:
+    void = len(page.of("told")) - len(_told_since_forgotten(page))
     return [
         (number, fact)
         for number, fact in enumerate(page.of("told"))
-        if fact["call"] == call and fact["reference"] in (None, reference)
+        if number >= void and fact["call"] == call and fact["reference"] in (None, reference)
     ]
+
+
+def _told_since_forgotten(page: Page) -> list[Fact]:
+    facts = page.of("told", "forgot")
+    after = max((n + 1 for n, fact in enumerate(facts) if fact["fact"] == "forgot"), default=0)
+    return facts[after:]
 
 
 def _left(page: Page, number: int, rule: Fact) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fulfilment.connectors import registry
-from fulfilment.connectors.base import Capabilities, Dedupe, NotFound, Unknown
+from fulfilment.connectors.base import Capabilities, Dedupe, Done, NotFound, Unknown
 from fulfilment.models import Case, ProviderEvent
 from fulfilment.testing import (
     PROMISES,
@@ -190,3 +190,21 @@ def test_what_a_fake_cannot_do_is_said(bank: FakeProvider) -> None:
         bank.report("r")
     with pytest.raises(ValueError, match="whsec_"):
         sign(b"", secret="short")
+
+
+def test_a_fake_that_is_told_to_behave_forgets_what_else_it_was_told(bank: FakeProvider) -> None:
+    bank.on_send("refused", times=None)
+    bank.on_look_up("no_information", times=2)
+    first, second = start_(connector="bank"), start_(connector="bank")
+    dispatch_now()
+    assert {now(first).state, now(second).state} == {"pending"}
+    bank.behave()
+    for row in (first, second):
+        make_due(row)
+    dispatch_now()
+    assert {now(first).state, now(second).state} == {"fulfilled"}, "it goes on as it was told"
+    assert isinstance(registry.build("bank").look_up(first.reference), Done)
+    bank.on_send("declined")
+    start_(connector="bank")
+    dispatch_now()
+    assert len(bank.payments()) == 2, "what it is told afterwards counts"

@@ -19,6 +19,7 @@ from fulfilment.testing.conformance.faults import Fault
 
 _OURS = {"connection", "content-length", "transfer-encoding", "date", "server"}
 _PATIENCE: Final = 30.0  # for a caller that never hangs up, and for a provider that never answers
+_TRICKLES: Final = 160  # bytes, 50 ms apart: longer than any test waits
 _MORE_THAN_ANY: Final = 3 << 20  # bytes; a connector reads one MiB at most
 
 
@@ -164,7 +165,7 @@ class Line:
 
     def _trickle(self, caller: socket.socket) -> None:
         caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        for _ in range(int(_PATIENCE / 0.05)):
+        for _ in range(_TRICKLES):
             if self._over.wait(0.05):
                 return
             caller.sendall(b" ")

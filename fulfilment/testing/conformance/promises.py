@@ -37,7 +37,7 @@ class Promises:
         assert world.rig.effects(row.reference) == 1, world.story(row)
         assert world.told["failed"] == 0
         if world.promises.lookup_by_reference:
-            assert row.state == State.FULFILLED, world.story(row)
+            assert row.state == State.FULFILLED, f"it was done, and is {world.story(row)}"
 
     def test_what_the_rig_leaves_out_has_a_reason(self, world: World) -> None:
         rig, promises = world.rig, world.promises

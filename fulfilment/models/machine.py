@@ -59,6 +59,7 @@ class Fulfilment(models.Model):
             ("ask_provider", "Can ask the provider now"),
             ("cancel_pending", "Can cancel what was never sent"),
             ("correct_failed", "Can correct a verdict that turned out wrong"),
+            ("send_again", "Can send again, under a new reference, what did not happen"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -13,9 +13,11 @@ from fulfilment.states import State
 
 Subject: TypeAlias = Fulfilment | str | int  # a row, its payment's id, its own id
 
-# A mark is only ever made on an open attempt, so an open one counts as if it were marked.
+# A mark is only ever made on an open attempt, so an open one counts as if it were marked. What went
+# out under an earlier reference of the payment may turn out to be paid, so it counts as well.
 _MAY_HAVE_LEFT = Q(sent_at__isnull=False) | Q(maybe_sent=True) | Q(closed_at__isnull=True)
-NEVER_SENT = Q(~Exists(Attempt.objects.filter(_MAY_HAVE_LEFT, fulfilment=OuterRef("pk"))))
+_OF_THE_PAYMENT = Q(fulfilment__payment_id=OuterRef("payment_id"))
+NEVER_SENT = Q(~Exists(Attempt.objects.filter(_MAY_HAVE_LEFT, _OF_THE_PAYMENT)))
 
 
 def cancel(subject: Subject, *, actor: str, reason: str) -> Fulfilment:

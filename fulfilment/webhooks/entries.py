@@ -1,12 +1,13 @@
 """The providers that send us events, as `FULFILMENT["WEBHOOKS"]` names them."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
-from fulfilment.webhooks.errors import ProviderUnknown
+from fulfilment.webhooks.errors import EventMalformed, ProviderUnknown
 from fulfilment.webhooks.event import Event, Webhooks
 
 
@@ -23,7 +24,8 @@ class Entry:
     # Whose fulfilments an account may speak about: nobody else's. None: all of them, `connectors`.
     accounts: Mapping[str, tuple[str, ...]] | None
     connectors: tuple[str, ...]
-    authenticates_body: bool  # else an event proves nothing and is only a reason to ask
+    has_id: bool  # else an event is named by the digest of its content
+    authenticates_body: bool  # else it proves nothing and is only a reason to ask
 
     @property
     def all_connectors(self) -> frozenset[str]:
@@ -35,11 +37,20 @@ class Entry:
     def read(self, raw_body: bytes) -> Event:
         """What a verified body says. Raises `EventMalformed`.
 
-        A provider whose events tell no mode has an address for each, so it is the entry's.
+        A provider whose events tell no mode has an address for each, so it is the entry's. One
+        whose events have no id of their own gets them named by what identifies them, and whatever
+        else its connector calls them does not count.
         """
         said = self.webhooks.read(raw_body)
         mode = self.livemode if said.livemode is None else said.livemode
-        return replace(said, provider=self.provider, livemode=mode)
+        return replace(said, provider=self.provider, livemode=mode, dedupe_key=self._name(said))
+
+    def _name(self, said: Event) -> str:
+        if not self.has_id:
+            return hashlib.sha256(said.content).hexdigest()
+        if not said.dedupe_key.strip():
+            raise EventMalformed("The event has no id.")
+        return said.dedupe_key
 
     def objection(self, said: Event) -> str:
         """Why this event may move nothing here, in a sentence; empty where it may."""
@@ -80,6 +91,7 @@ def build(provider: str, given: Mapping[str, Any]) -> Entry:
         livemode=given.get("LIVEMODE", True),
         accounts=None if accounts is None else {a: several(accounts[a]) for a in accounts},
         connectors=several(given.get("SPEAKS_FOR", name)),
+        has_id=connector.capabilities.webhook_has_id,
         authenticates_body=connector.capabilities.webhook_authenticates_body,
     )
 

@@ -10,7 +10,6 @@ from fulfilment.webhooks.errors import EventMalformed
 
 # What the columns hold. A longer dedupe key would not fit into an event id beside its provider.
 _LONGEST = {"dedupe_key": 200, "type": 128, "account": 64, "reference": 64, "currency": 3}
-_NEEDED = ("dedupe_key", "type")
 # Beyond these nobody means a moment, and some that PostgreSQL keeps cannot be read again: one such
 # row of evidence, which nobody may change, would keep its fulfilment from ever being settled.
 _YEARS: Final = range(1970, 9999)
@@ -26,14 +25,16 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One event. Raises `EventMalformed` where it has no name or type, or a text cannot be stored.
+    """One event. Raises `EventMalformed` where it has no type, or a text cannot be stored.
 
     With `finding` it is evidence about `reference`, with `trigger` it may start something; with
     neither it is kept and ignored. An amount that is not ours is for the policy to judge, so what
     cannot be read as an amount is None, not an error. So is a time that has no zone or no sense.
     """
 
-    dedupe_key: str  # stable over deliveries; unique per provider, account and mode
+    # Its own id: stable over deliveries, unique per provider, account and mode. Left out where the
+    # connector says that its provider gives none (`webhook_has_id`): the content names it then.
+    dedupe_key: str = ""
     type: str
     account: str
     livemode: bool | None  # None: events of this provider do not tell their mode
@@ -50,9 +51,8 @@ class Event:
     trigger: Trigger | None = None
 
     def __post_init__(self) -> None:
-        for name in _NEEDED:
-            if not getattr(self, name).strip():
-                raise EventMalformed(f"The event has no {name}.")
+        if not self.type.strip():
+            raise EventMalformed("The event has no type.")
         for name, longest in _LONGEST.items():
             value = getattr(self, name) or ""
             if len(value) > longest or (value and not value.isprintable()):

@@ -60,7 +60,7 @@ class SandboxWebhooks:
             raise EventMalformed("The event's type is missing or not a text.")
         data = data if isinstance(data, dict) else {}
         return Event(
-            dedupe_key=_needed(members, "id", str),
+            dedupe_key=_name(members),
             type=kind,
             account=_needed(members, "account", str, ""),
             livemode=_needed(members, "livemode", bool, False),  # noqa: FBT003  # its default
@@ -85,6 +85,13 @@ def _object(raw_body: bytes) -> _Members:
     if not isinstance(members, dict):
         raise EventMalformed("The body is not a JSON object.")
     return members
+
+
+def _name(members: _Members) -> str:
+    name: str = _needed(members, "id", str)
+    if not name.strip():
+        raise EventMalformed("The event's id is empty.")
+    return name
 
 
 def _needed(members: _Members, name: str, kind: type, default: Any = None) -> Any:

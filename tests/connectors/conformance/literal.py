@@ -61,7 +61,6 @@ class LiteralWebhooks:
         except (ValueError, TypeError, KeyError) as error:
             raise EventMalformed("The body is not an event of this provider.") from error
         return Event(
-            dedupe_key=f"{data.get('id', '')}:{reference}:{status}",
             type="transfer",
             account="",
             livemode=True,

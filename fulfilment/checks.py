@@ -10,6 +10,7 @@ from django.utils.module_loading import import_string
 
 from fulfilment import health
 from fulfilment.conf import Conf, conf
+from fulfilment.connectors import checks as connectors_checks  # noqa: F401  # they register themselves
 from fulfilment.connectors import registry
 from fulfilment.webhooks.checks import intake_holds
 

@@ -96,6 +96,19 @@ def build(provider: str, given: Mapping[str, Any]) -> Entry:
     )
 
 
+def speak_for(connector: str) -> bool:
+    """Is there a provider whose events may be believed about this connector's fulfilments?"""
+    built = (_built(provider, given) for provider, given in conf().webhooks.items())
+    return any(entry is not None and connector in entry.all_connectors for entry in built)
+
+
+def _built(provider: str, given: Mapping[str, Any]) -> Entry | None:
+    try:
+        return build(provider, given)
+    except Exception:  # noqa: BLE001  # a system check says so; a connector may raise anything here
+        return None
+
+
 def several(given: Any) -> tuple[str, ...]:
     """Secrets or connectors of a setting; one may be written without a list."""
     return (given,) if isinstance(given, str) else tuple(given)

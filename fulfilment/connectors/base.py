@@ -58,7 +58,7 @@ class Done:
     provider_id: str = ""
     status: str = ""  # the provider's own word
     body: bytes = b""
-    recipient: str = ""  # masked
+    recipient: str = ""  # as the provider names it; only the last digits of it are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Reversed:
     provider_id: str = ""
     status: str = ""
     body: bytes = b""
-    recipient: str = ""  # masked
+    recipient: str = ""  # as the provider names it; only the last digits of it are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +146,13 @@ class Connector(Protocol):
         """One attempt, never repeated inside. Ends within `instruction.deadline`.
 
         An exception counts as `Unknown`.
+        """
+
+    def recipient(self, instruction: Mapping[str, Any], /) -> str:
+        """Who is to be paid, exactly as this provider names it in its answers and events.
+
+        Compared with what `Done` and `Reversed` name, and only there: never shown, never stored.
+        Empty where the provider names nobody, or where the instruction does not.
         """
 
     def look_up(self, reference: str, /) -> LookUp:

@@ -1,6 +1,8 @@
 """What stands in for a connector that was removed, renamed or cannot be built any more. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fulfilment.connectors.base import (
     Capabilities,
@@ -31,6 +33,10 @@ class Missing:
     def send(self, instruction: Instruction, /) -> Outcome:
         """Nothing leaves."""
         return NotSent(reason=self.reason)
+
+    def recipient(self, instruction: Mapping[str, Any], /) -> str:
+        """Nobody names anybody."""
+        return ""
 
     def look_up(self, reference: str, /) -> LookUp:
         """Nobody can be asked."""

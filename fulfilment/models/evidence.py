@@ -66,6 +66,9 @@ class Evidence(models.Model):
     recipient = models.CharField(
         max_length=64, blank=True, help_text="as the provider names it, masked"
     )
+    other_recipient = models.BooleanField(
+        default=False, help_text="it names somebody else than we did, compared whole"
+    )
     provider_status = models.CharField(
         max_length=64, blank=True, help_text="the provider's own word"
     )

@@ -37,6 +37,9 @@ class Fulfilment(models.Model):
         max_length=255, blank=True, help_text="why it is in this state, in a sentence"
     )
     next_check_at = models.DateTimeField(null=True)
+    recheck_at = models.DateTimeField(
+        null=True, help_text="when the provider is asked about it again, although it is decided"
+    )
     checks = models.PositiveIntegerField(default=0, help_text="position in the look-up schedule")
     failed_starts = models.PositiveSmallIntegerField(
         default=0, help_text="crashes before anything was sent"
@@ -86,6 +89,10 @@ class Fulfilment(models.Model):
                 | (~Q(state__in=sorted(OPEN)) & Q(next_check_at__isnull=True)),
                 name="fulfilment_open_has_next_check",
             ),
+            models.CheckConstraint(
+                condition=~Q(state__in=sorted(OPEN)) | Q(recheck_at__isnull=True),
+                name="fulfilment_recheck_of_decided",
+            ),
         ]
         indexes = [
             # the poller, the sweeper and the look-ups each read one state in order of due time
@@ -93,6 +100,11 @@ class Fulfilment(models.Model):
                 fields=["state", "next_check_at"],
                 condition=Q(state__in=sorted(OPEN)),
                 name="fulfilment_due",
+            ),
+            models.Index(
+                fields=["recheck_at"],
+                condition=Q(recheck_at__isnull=False),
+                name="fulfilment_recheck_due",
             ),
         ]
 

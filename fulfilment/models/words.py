@@ -9,6 +9,7 @@ class Source(models.TextChoices):
     RESPONSE = "response", "the provider's answer to our call"
     LOOKUP = "lookup", "the provider, when asked"
     WEBHOOK = "webhook", "an event from the provider"
+    STATEMENT = "statement", "a statement or status message of the provider"
     PERSON = "person", "a member of staff"
     SWEEP = "sweep", "our sweeper"
 

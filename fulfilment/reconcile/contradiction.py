@@ -14,6 +14,8 @@ def among(facts: Sequence[Fact], amount: int, currency: str) -> str:
     for fact in happened:
         if (fact.amount, fact.currency) != (amount, currency):
             return f"the provider says {_SAID[fact.finding]}, with another amount or currency"
+        if fact.other_recipient:
+            return f"the provider says {_SAID[fact.finding]}, to another recipient"
     # Only of what was done: a reversal may have a name of its own at the provider.
     done = {f.provider_id for f in happened if f.finding is Finding.DONE and f.provider_id}
     if len(done) > 1:

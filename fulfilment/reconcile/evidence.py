@@ -26,6 +26,7 @@ class Source(StrEnum):
     RESPONSE = "response"
     LOOKUP = "lookup"
     WEBHOOK = "webhook"
+    STATEMENT = "statement"
     PERSON = "person"
     SWEEP = "sweep"
 
@@ -82,6 +83,7 @@ class Fact:
     canary: bool = False  # a known reference was found in the same run
     amount: int | None = None
     currency: str = ""
+    other_recipient: bool = False  # it names somebody else than we did
     provider_id: str = ""
     attempt: int | None = None  # its number
 

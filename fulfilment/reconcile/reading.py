@@ -81,6 +81,7 @@ def fact_of(evidence: Evidence) -> Fact:
         canary=evidence.canary,
         amount=evidence.amount,
         currency=evidence.currency,
+        other_recipient=evidence.other_recipient,
         provider_id=evidence.provider_id,
         attempt=evidence.attempt.number if evidence.attempt else None,
     )

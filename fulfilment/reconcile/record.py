@@ -1,15 +1,19 @@
 """Keeps what was said. Evidence is committed before anybody acts on it."""
 
 import hashlib
+import logging
 from datetime import datetime
 
 from django.db import transaction
 
 from fulfilment import store
+from fulfilment.connectors import registry
 from fulfilment.errors import Gone
 from fulfilment.models import Attempt, Evidence, Fulfilment, Payload
-from fulfilment.reconcile import tallies
+from fulfilment.reconcile import recipients, tallies
 from fulfilment.reconcile.evidence import Source, Statement
+
+log = logging.getLogger(__name__)
 
 
 def record(
@@ -65,7 +69,10 @@ def write(
     canary: bool = False,
     said_at: datetime | None = None,
 ) -> Evidence:
-    """Add a statement in the caller's transaction: for what is only true if that commits."""
+    """Add a statement in the caller's transaction: for what is only true if that commits.
+
+    Of the recipient that it names, only whether it is ours and the last digits are kept.
+    """
     evidence = Evidence.objects.create(
         fulfilment=fulfilment,
         attempt=attempt,
@@ -75,7 +82,8 @@ def write(
         canary=canary,
         amount=statement.amount,
         currency=statement.currency[:3],
-        recipient=statement.recipient[:64],
+        recipient=recipients.masked(statement.recipient)[:64],
+        other_recipient=_is_another(statement.recipient, fulfilment),
         provider_status=statement.provider_status[:64],
         provider_id=statement.provider_id[:128],
         said_at=said_at,
@@ -88,3 +96,15 @@ def write(
         Payload.objects.create(evidence=evidence, body=statement.body)
     tallies.found(evidence)
     return evidence
+
+
+def _is_another(theirs: str, fulfilment: Fulfilment) -> bool:
+    """A connector that cannot say whom we named compares nothing, and that is said."""
+    if not theirs:
+        return False
+    try:
+        ours = registry.connector(fulfilment.connector).recipient(fulfilment.instruction)
+    except Exception:
+        log.exception("recipient not compared", extra={"action": "recipient_not_compared"})
+        return False
+    return recipients.differ(ours, theirs)

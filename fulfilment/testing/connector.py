@@ -55,6 +55,10 @@ class FakeConnector:
         _raise_if(told)
         return outcome
 
+    def recipient(self, instruction: Mapping[str, Any], /) -> str:
+        """It names nobody in its answers."""
+        return ""
+
     def look_up(self, reference: str, /) -> LookUp:
         """What its books say, or what the test said (`FakeProvider.on_look_up`)."""
         with books.opened(self._books) as page:

@@ -36,7 +36,7 @@ class SandboxConnector:
     """
 
     collection: ClassVar = "payments"
-    recipient: ClassVar[tuple[str, ...]] = ("bank", "account")
+    named_by: ClassVar[tuple[str, ...]] = ("bank", "account")
     late_reversal_horizon: ClassVar = LATE_REVERSAL_HORIZON
     webhooks: ClassVar = SandboxWebhooks()
 
@@ -61,6 +61,11 @@ class SandboxConnector:
             return reply
         return mapping.sent(reply, reference=instruction.reference)
 
+    def recipient(self, instruction: Mapping[str, Any], /) -> str:
+        """Bank and account, or the telephone's number; masked, as the provider's answers are."""
+        *before, number = (str(instruction.get(name, "")) for name in self.named_by)
+        return " ".join([*before, mapping.masked(number)]) if number else ""
+
     def look_up(self, reference: str, /) -> LookUp:
         """Asks what the provider has under `reference`; begins nothing."""
         reply = self._api.get(reference)
@@ -74,7 +79,7 @@ class SandboxConnector:
             "reference": instruction.reference,
             "amount": instruction.amount,
             "currency": instruction.currency,
-            "recipient": {name: wanted[name] for name in self.recipient},
+            "recipient": {name: wanted[name] for name in self.named_by},
             "narration": wanted.get("narration", ""),
         }
 
@@ -86,7 +91,7 @@ class AirtimeConnector(SandboxConnector):
     """
 
     collection = "airtime"
-    recipient = ("phone",)
+    named_by = ("phone",)
     late_reversal_horizon = timedelta(0)  # credit that was given never comes back
 
 

@@ -34,6 +34,12 @@ def looked_up(reply: Reply, *, reference: str) -> LookUp:
         return NoInformation(reason=str(error), body=reply.body)
 
 
+def masked(number: str) -> str:
+    """A number as its answers show it: the last four characters, where there are more."""
+    shown = number[-4:] if len(number) > 4 else ""
+    return shown.rjust(len(number), "*")
+
+
 def _done(reply: Reply, booked: Members) -> Done:
     return Done(**_booked(reply, booked))
 

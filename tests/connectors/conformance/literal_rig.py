@@ -108,7 +108,6 @@ class LiteralRig(HttpRig):
     instruction = {"account": "0690000032"}
     private = ("0690000032",)
     credentials = ("KEY",)
-    cannot = {Fault.WRONG_RECIPIENT: "the policy does not compare it yet"}
 
     def __init__(self, url: str, books: Books) -> None:
         super().__init__(url)

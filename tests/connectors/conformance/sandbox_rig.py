@@ -75,7 +75,6 @@ class SandboxRig(HttpRig):
     amount = 100_00
     currency = "NGN"
     credentials = ("SECRET",)
-    cannot = {Fault.WRONG_RECIPIENT: "the policy does not compare it yet"}
 
     def __init__(self, sandbox: Sandbox, receiver: Receiver, *, airtime: bool = False) -> None:
         super().__init__(sandbox.url)

@@ -20,6 +20,9 @@ class Provider:
 
     def __init__(self, settings: Any) -> None: ...
 
+    def recipient(self, instruction: Any) -> str:
+        return ""
+
     def look_up(self, reference: str) -> LookUp:
         type(self).asked.append(reference)
         return self.answer

@@ -53,6 +53,8 @@ class Provider:
         self.will: deque[str | Callable[[Instruction], Outcome]] = deque()
         self.can_be_asked = True
         self.capabilities = PROMISES
+        self.named = ""  # whom its answers name
+        self.expected = ""  # whom they have to name for our instruction
 
     def promises(self, **changed: Any) -> None:
         self.capabilities = replace(self.capabilities, **changed)
@@ -101,6 +103,7 @@ class Provider:
             provider_id=f"pay_{reference[:8]}",
             status="succeeded",
             body=b'{"status":"succeeded"}',
+            recipient=self.named,
         )
 
 
@@ -116,6 +119,9 @@ class InMemory:
 
     def send(self, instruction: Instruction, /) -> Outcome:
         return self._provider.send(instruction)
+
+    def recipient(self, instruction: Mapping[str, Any], /) -> str:
+        return self._provider.expected
 
     def look_up(self, reference: str, /) -> LookUp:
         return self._provider.look_up(reference)

@@ -1,0 +1,26 @@
+"""How long things take where workers are killed: short, and long enough for a busy machine."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+LEASE = timedelta(seconds=2)
+TIMES = {
+    "LEASE": LEASE,
+    "TOTAL_DEADLINE": timedelta(seconds=1),
+    "MARGIN": timedelta(seconds=0.2),
+    "SCHEDULE": (timedelta(seconds=0.3),),
+    "JITTER": 0.0,
+    "LOOKUPS_PER_SECOND": 1000.0,
+    "BACKOFF_FIRST": timedelta(seconds=0.2),
+    "HINT": None,
+    "EVENT_HINT": None,
+    "PARK_SCHEDULE": (timedelta(seconds=0.3),),
+}
+PROMISES = {"VISIBLE_AFTER": timedelta(0), "NOT_FOUND_FINAL_AFTER": timedelta(seconds=0.5)}
+
+
+def impatient(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """The `FULFILMENT` setting with these times."""
+    connectors = {name: given | PROMISES for name, given in setting["CONNECTORS"].items()}
+    return {**setting, **TIMES, "CONNECTORS": connectors}

@@ -5,3 +5,4 @@ from ledgerline.settings import FULFILMENT
 from tests.concurrency.killed.times import impatient
 
 FULFILMENT = impatient(FULFILMENT) | {"BATCH": 1}
+STATIC_ROOT = None  # nothing is collected here, and WhiteNoise warns of the folder

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -14,8 +14,9 @@ from django.conf import settings
 from django.db import connection
 
 from fulfilment import rounds, store
+from fulfilment.conf import conf
 from fulfilment.dispatch import attempt
-from fulfilment.models import Fulfilment
+from fulfilment.models import Attempt, Fulfilment
 from fulfilment.states import OPEN
 from ledgerline.bank.models import Account
 from tests.concurrency.killed.wire import Strike, Wire
@@ -24,15 +25,13 @@ from tests.integration.bank.outside import EXTERNAL, row_of
 from tests.integration.bank.phone import Phone
 from tests.integration.webhooks.support import SECRET
 
-PATIENCE = 40  # seconds for everything to be decided; it takes two or three
+PATIENCE = 30  # seconds for everything to be decided; it takes two or three
 
 
 class Stage:
     """One provider, one customer, and a process that begets workers."""
 
-    def __init__(
-        self, payer: Account, provider: Sandbox, mother: subprocess.Popen[str]
-    ) -> None:
+    def __init__(self, payer: Account, provider: Sandbox, mother: subprocess.Popen[str]) -> None:
         self.phone = Phone(payer)
         self.provider = provider
         self._mother = mother
@@ -51,28 +50,25 @@ class Stage:
 
     def begun(self, work: str, *subject: Any, strike: Strike | None = None) -> tuple[Wire, int]:
         """A new worker at its work, and the wire that it speaks over."""
-        database, cache = connection.settings_dict, urlsplit(settings.REDIS_URL)
-        provider = urlsplit(self.provider.url)
-        wire = Wire(
-            strike,
-            database=(database["HOST"], int(database["PORT"])),
-            provider=(str(provider.hostname), int(provider.port or 0)),
-            cache=(str(cache.hostname), int(cache.port or 0)),
-        )
-        pid = int(self._asked({"work": work, "subject": subject, "ports": wire.ports}))
+        wire = Wire(strike, **self._targets())
+        pid = self.hired(f"killed.works.{work}", *subject, ports=wire.ports)
         wire.victim.set_result(pid)
         return wire, pid
 
-    def ended(self, wire: Wire, pid: int) -> tuple[int, Any]:
-        """Its exit code and what it returned, once nothing of it is left at the database."""
+    def hired(self, work: str, *subject: Any, ports: Mapping[str, int] | None = None) -> int:
+        """A new process, and its id."""
+        return int(self._asked({"work": work, "subject": subject, "ports": ports or {}}))
+
+    def dismissed(self, pid: int) -> tuple[int, Any]:
+        """Its exit code and what it returned, once it has ended."""
         code, _, said = self._asked({"wait": pid}).partition(" ")
-        wire.close()
         return int(code), json.loads(said)
 
     def worked(self, work: str, *subject: Any, strike: Strike | None = None) -> tuple[int, Wire]:
         """From its birth to its end."""
         wire, pid = self.begun(work, *subject, strike=strike)
-        code, said = self.ended(wire, pid)
+        code, said = self.dismissed(pid)
+        wire.close()
         assert code <= 0, f"the worker failed at “{work}”: {said}"
         until(_nobody_else, what="PostgreSQL to notice that its client is dead")
         return code, wire
@@ -86,7 +82,21 @@ class Stage:
             rounds.whole_round()
             return not Fulfilment.objects.filter(state__in=OPEN).exists()
 
-        until(quiet, what="every row to be decided", seconds=PATIENCE)
+        try:
+            until(quiet, what="every row to be decided", seconds=PATIENCE)
+        except AssertionError as error:
+            rows = Fulfilment.objects.filter(state__in=OPEN)
+            left = {row.pk: (row.state, row.reason) for row in rows}
+            raise AssertionError(f"{error}; still open: {left}") from None
+
+    def _targets(self) -> dict[str, tuple[str, int]]:
+        database, cache = connection.settings_dict, urlsplit(settings.REDIS_URL)
+        provider = urlsplit(self.provider.url)
+        return {
+            "database": (database["HOST"], int(database["PORT"])),
+            "provider": (str(provider.hostname), int(provider.port or 0)),
+            "cache": (str(cache.hostname), int(cache.port or 0)),
+        }
 
     def _asked(self, order: dict[str, Any]) -> str:
         assert self._mother.stdin
@@ -103,6 +113,19 @@ def first_in_line(row: Fulfilment, *, hours: int) -> Fulfilment:
     due = store.now() - timedelta(hours=hours)
     Fulfilment.objects.filter(pk=row.pk).update(next_check_at=due)
     return row
+
+
+def lost_for_good(stage: Stage, n: int) -> list[Fulfilment]:
+    """So many rows that were sent and never arrived, when nothing can arrive any more."""
+    lost = [stage.sent("sandbox:lose_request(1)") for _ in range(n)]
+    attempts = Attempt.objects.filter(fulfilment__in=lost)
+    settling = 2 * conf().total_deadline + conf().margin
+
+    def settled() -> bool:
+        return not attempts.filter(sent_at__gt=store.now() - settling).exists()
+
+    until(settled, what="the settling time", seconds=20)
+    return lost
 
 
 @contextmanager

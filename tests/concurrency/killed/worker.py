@@ -7,6 +7,7 @@ exit code and what it returned, as JSON. The first process is connected to nothi
 begins as a fresh worker does.
 """
 
+import gc
 import json
 import os
 import sys
@@ -36,12 +37,17 @@ def _load() -> None:
     """What the first of them would load: the others' first is then only their own work."""
     from django.conf import settings
     from django.core.cache import caches
+    from django.urls import reverse
 
     from fulfilment.connectors import http
     from tests.concurrency.killed import works
+    from tests.concurrency.together import member
 
     assert works
+    assert member
+    gc.freeze()  # or each child copies what its first collection touches
     assert caches["default"].client
+    assert reverse("bank:transfers")
     http.call("GET", f"{settings.SANDBOX['URL']}/faults", deadline=timedelta(seconds=5))
 
 
@@ -55,11 +61,12 @@ def _begun(order: dict[str, Any]) -> tuple[int, int]:
 
 
 def _worked(order: dict[str, Any], writing: int) -> int:
-    from tests.concurrency.killed import works
+    from django.utils.module_loading import import_string
 
     try:
-        _redirect(**order["ports"])
-        said = getattr(works, order["work"])(*order["subject"])
+        if order["ports"]:
+            _redirect(**order["ports"])
+        said = import_string(f"tests.concurrency.{order['work']}")(*order["subject"])
         os.write(writing, json.dumps(said).encode())
     except Exception:  # noqa: BLE001  # whoever waits for it judges
         os.write(writing, json.dumps(traceback.format_exc()).encode()[-60000:])

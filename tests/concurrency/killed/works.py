@@ -34,5 +34,3 @@ def decide(fulfilment_id: int, username: str, verdict: str, version: int) -> str
         version=version,
     )
     return str(row.state)
-
-

@@ -1,5 +1,5 @@
 """The screens of support staff. Importing this package registers them with Django's admin."""
 
-from fulfilment.admin import cases, fulfilments
+from fulfilment.admin import cases, events, fulfilments
 
-__all__ = ["cases", "fulfilments"]
+__all__ = ["cases", "events", "fulfilments"]

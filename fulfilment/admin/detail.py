@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from fulfilment.admin import compare, dossier, ending, outlook, siblings, story, timeline, words
 from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.event_page import events_about
 from fulfilment.admin.money import money
 from fulfilment.admin.readonly import ReadOnlyAdmin
 from fulfilment.models import Fulfilment
@@ -93,5 +94,6 @@ def _facts(record: Dossier) -> dict[str, Any]:
         "outlook": outlook.if_nothing_is_done(record),
         "timeline": timeline.timeline(record),
         "siblings": siblings.siblings(record),
+        "events": events_about(f, now=record.now),
         "loaded": clock(record.now, now=record.now),
     }

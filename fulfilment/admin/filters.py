@@ -23,10 +23,10 @@ class Bucket:
     at_least: timedelta
     below: timedelta | None
 
-    def condition(self, now: datetime) -> Q:
-        """Rows of this age, by the moment somebody asked for the payment."""
-        older = Q(created_at__lte=now - self.at_least)
-        return older if self.below is None else older & Q(created_at__gt=now - self.below)
+    def condition(self, now: datetime, *, field: str = "created_at") -> Q:
+        """Rows of this age: of payments by the moment somebody asked, else by `field`."""
+        older = Q((f"{field}__lte", now - self.at_least))
+        return older if self.below is None else older & Q((f"{field}__gt", now - self.below))
 
 
 _HOUR = timedelta(hours=1)

@@ -14,7 +14,7 @@ else:
 class ReadOnlyAdmin(Base):
     """View permission shows; nothing adds, edits, deletes or runs over a selection."""
 
-    actions = None
+    actions: Any = None
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Rows are made by the flows, never by hand."""

@@ -46,6 +46,7 @@ _ROLES = {
     "poller": "our poller",
     "resolver": "our rules",
     "system": "Ledgerline",
+    "command": "an operator, by a command",
     "user": "the customer",
     "customer": "the customer",
     "api": "the customer, through the app",

@@ -174,7 +174,7 @@ def _applied(kept: ProviderEvent, *, row: Fulfilment) -> None:
 
 def _wait(event: ProviderEvent, *, reason: str) -> None:
     """Park it; when it was due next was set as it was taken. Given up after `dead_after`."""
-    if _dead_at(event) <= store.now():
+    if gives_up_at(event) <= store.now():
         _give_up(event, reason=reason)
         return
     waiting = ProviderEvent.objects.filter(pk=event.pk, status__in=WAITING)
@@ -189,8 +189,8 @@ def _give_up(event: ProviderEvent, *, reason: str) -> None:
         log.error("event given up", extra=_extra("event_dead", event) | {"reason": reason})
 
 
-def _dead_at(event: ProviderEvent) -> datetime:
-    """So long after it came, or after somebody had it applied again."""
+def gives_up_at(event: ProviderEvent) -> datetime:
+    """When an event that fits nothing is given up: so long after it came, or was last applied again."""
     again = event.actions.filter(action=ProviderEventAction.Action.REPLAYED).order_by("-id").first()
     return (again.acted_at if again else event.received_at) + conf().dead_after
 

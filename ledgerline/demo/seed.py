@@ -27,6 +27,7 @@ AGENT = ("ask_provider", "cancel_pending", "ask_held")
 DECIDES = (
     *AGENT,
     *("resolve_fulfilled", "resolve_failed", "correct_failed"),
+    "replay_event",
     *("settle_held", "release_held", "view_body"),
     *("settle_held_action", "release_held_action"),
     *("freeze", "release_frozen"),

@@ -29,6 +29,8 @@ class Conf:
     second_person_above: Mapping[str, int] = field(default_factory=dict)
     backoff_first: timedelta = timedelta(seconds=5)  # after a refused connection, doubling
     backoff_last: timedelta = timedelta(minutes=10)
+    # References of one payment that a kind's own rule (`Handlers.again`) may use; people may go on.
+    generations: int = 3
     crashes: int = 5  # of workers that had one row in hand; then a person is asked about it
     poll_interval: timedelta = timedelta(seconds=5)
     batch: int = 100  # rows per run of a sweep: the next run takes the rest

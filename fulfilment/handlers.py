@@ -45,6 +45,9 @@ class Handlers:
     on_reversed: Handler
     on_cancelled: "Callable[[Fulfilment], None] | None" = None  # nothing was sent: no evidence
     corrections: Corrections | None = None  # without them late truth stays a case
+    # Shall what failed be sent again under a new reference, instead of `on_failed`? At most
+    # GENERATIONS in all. Asked before the failure is written, on the evidence for it.
+    again: "Callable[[Fulfilment, Evidence], bool] | None" = None
 
 
 _registered: dict[str, Handlers] = {}

@@ -13,6 +13,7 @@ TITLES = {
     people.ASK: "Can ask the provider now",
     people.CANCEL: "Can cancel what was never sent",
     people.CORRECT: "Can correct a verdict that turned out wrong",
+    people.AGAIN: "Can send again, under a new reference, what did not happen",
 }
 
 

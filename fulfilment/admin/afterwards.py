@@ -8,6 +8,7 @@ from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
 from fulfilment.admin.phrases import sum_of
 from fulfilment.admin.verdicts import despite_difference, labelled, missing, needs_two
+from fulfilment.errors import VerdictRefused
 from fulfilment.models import CaseReason
 from fulfilment.reconcile import corrections, people, rulings
 from fulfilment.states import State
@@ -22,11 +23,19 @@ def outcomes(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
 def consequences_of_correcting(dossier: Dossier) -> tuple[str, ...]:
     """What becomes of ledger and app; of a payment that another one replaced, something else."""
     amount = sum_of(dossier)
+    if newer := corrections.supersedes(dossier.fulfilment):
+        return (
+            f"The newer reference {newer.reference} is given up: nothing is sent under it.",
+            "The app was not told of a failure. It will be told: completed.",
+            f"The {amount} that we hold for it leaves the customer's account.",
+            *despite_difference(dossier),
+            "It cannot be undone.",
+        )
     if twin := corrections.twin_of(dossier.fulfilment):
         return (
             f"Careful: {twin}, was made for the same thing. So this is recorded as paid twice.",
             f"Our books set the {amount} aside; the customer pays nothing again.",
-            "The app's answer stays: failed. A new case says what is left to do.",
+            "The app's answer stays as it is. A new case says what is left to do.",
         )
     return (
         "The app's stored answer changes from failed to completed.",
@@ -44,7 +53,7 @@ def _correct(dossier: Dossier, access: Access) -> Outcome:
         State.FULFILLED,
         labelled(dossier, label),
         (*needs_two(dossier), *consequences_of_correcting(dossier)),
-        (*_no_case(dossier), *_recorded(dossier), *missing(access, people.CORRECT)),
+        (*_no_case(dossier), *_impossible(dossier), *missing(access, people.CORRECT)),
         "done",
     )
 
@@ -55,7 +64,7 @@ def _leave(dossier: Dossier, access: Access) -> Outcome:
     case = dossier.open_case
     doubted = case is not None and case.reason == CaseReason.CONFLICT
     label = f"Leave it as “{word}”" if doubted else "Close the case"
-    permission = rulings.permission_for(dossier.fulfilment, to=dossier.state)
+    permission = rulings.permission_for(dossier.fulfilment, verdict=dossier.state)
     blocked = missing(access, permission)
     return Outcome(dossier.state, label, lines, blocked)
 
@@ -66,6 +75,8 @@ def _no_case(dossier: Dossier) -> Iterator[str]:
         yield f"It is “{word}” and no case is open. Open one first if there is something to decide."
 
 
-def _recorded(dossier: Dossier) -> Iterator[str]:
-    if corrections.already_paid_twice(dossier.fulfilment):
-        yield "It is on record as paid twice already: our books have it."
+def _impossible(dossier: Dossier) -> Iterator[str]:
+    try:
+        corrections.refuse_impossible(dossier.fulfilment)
+    except VerdictRefused as refused:
+        yield str(refused)

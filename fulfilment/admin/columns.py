@@ -116,7 +116,7 @@ def _proposal(case: Case) -> SafeString:
     return format_html(
         '<br><strong class="second">{} proposed “{}”: needs a second person</strong>',
         words.who(newest.actor),
-        words.badge(newest.verdict).text.lower(),
+        words.verdict(newest.verdict),
     )
 
 

@@ -7,6 +7,7 @@ from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.phrases import joined, moment, provider_of, sum_of
 from fulfilment.models import CaseReason, Transition
+from fulfilment.reconcile import generations
 from fulfilment.states import State
 
 
@@ -26,7 +27,13 @@ def sentence(dossier: Dossier) -> SafeString:
         fact = format_html("Our verdict on {} is “{}”.", sum_of(dossier), ours)
     if move is None:
         return fact
-    return joined(fact, _verdict(dossier, move), _before(dossier, move), _contradicted(dossier))
+    return joined(
+        fact,
+        _verdict(dossier, move),
+        _before(dossier, move),
+        _sent_again(dossier),
+        _contradicted(dossier),
+    )
 
 
 def is_doubtful(dossier: Dossier) -> bool:
@@ -56,6 +63,18 @@ def _before(dossier: Dossier, move: Transition) -> SafeString:
         words.badge(move.before).text.lower(),
         moment(first.moved_at, dossier),
         words.who(first.actor),
+    )
+
+
+def _sent_again(dossier: Dossier) -> SafeString:
+    """What came of the payment under a newer reference, where there is one."""
+    newer = generations.newest_after(dossier.fulfilment)
+    if newer is None:
+        return SafeString()
+    return format_html(
+        "It was sent again under the reference {}, which is “{}”.",
+        newer.reference,
+        words.badge(newer.state).text.lower(),
     )
 
 

@@ -7,9 +7,13 @@ from django import forms
 
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.outcomes import Outcome
-from fulfilment.admin.words import BADGES
+from fulfilment.admin.words import BADGES, verdict
+from fulfilment.reconcile.verdicts import AGAIN
 
-VERDICTS = [(state.value, badge.text) for state, badge in BADGES.items() if not state.is_open]
+VERDICTS = [
+    *((state.value, badge.text) for state, badge in BADGES.items() if not state.is_open),
+    (AGAIN, verdict(AGAIN)),
+]
 
 
 class ResolveForm(forms.Form):

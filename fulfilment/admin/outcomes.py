@@ -57,6 +57,8 @@ def _not_cancellable(dossier: Dossier, access: Access) -> Iterator[str]:
     provider = words.provider(dossier.fulfilment.connector)
     if dossier.state == State.DISPATCHING:
         yield f"It is being sent to {provider} at this moment."
+    elif dossier.fulfilment.generation > 1:
+        yield f"It was sent to {provider} under an earlier reference."
     elif dossier.sent:
         yield f"It was sent before and may have reached {provider}. Only what never left is cancelled."
     if access.cancel:

@@ -38,15 +38,19 @@ def outcomes(dossier: Dossier, proposal: CaseAction, access: Access) -> tuple[Ou
 
 
 def _approve(dossier: Dossier, proposal: CaseAction, access: Access) -> Outcome:
-    verdict = State(proposal.verdict)
-    correction = rulings.is_correction(dossier.fulfilment, to=verdict)
-    lines = consequences_of_correcting(dossier) if correction else consequences_of(dossier, verdict)
+    to, _ = rulings.read(proposal.verdict)
+    correction = rulings.is_correction(dossier.fulfilment, to=to)
+    lines = (
+        consequences_of_correcting(dossier)
+        if correction
+        else consequences_of(dossier, proposal.verdict)
+    )
     return Outcome(
         "approve",
         f"Approve: {_word(proposal)}",
         lines,
         tuple(_not_approvable(dossier, proposal, access)),
-        "done" if verdict is State.FULFILLED else "not-done",
+        "done" if to is State.FULFILLED else "not-done",
         step="approve",
     )
 
@@ -65,16 +69,16 @@ def _not_approvable(
     if proposal.actor == access.actor:
         yield "You proposed this yourself: a second person has to approve it."
     yield from missing(access, _permission(dossier, proposal))
-    if proposal.verdict == State.FAILED:
+    if rulings.read(proposal.verdict)[0] is State.FAILED:
         yield from not_fenced(dossier)
 
 
 def _permission(dossier: Dossier, proposal: CaseAction) -> str:
-    return rulings.permission_for(dossier.fulfilment, to=State(proposal.verdict))
+    return rulings.permission_for(dossier.fulfilment, verdict=proposal.verdict)
 
 
 def _word(proposal: CaseAction) -> str:
-    return words.badge(proposal.verdict).text.lower()
+    return words.verdict(proposal.verdict)
 
 
 def _note(proposal: CaseAction, dossier: Dossier) -> str:

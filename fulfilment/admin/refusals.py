@@ -10,6 +10,8 @@ from django.utils.safestring import SafeString
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
 from fulfilment.errors import NotAllowed, Stale
+from fulfilment.reconcile.verdicts import AGAIN
+from fulfilment.states import State
 from idempotency.times import when
 
 
@@ -26,9 +28,14 @@ def is_echo(dossier: Dossier, error: Exception, *, actor: str, given: dict[str, 
     return (
         isinstance(error, Stale)
         and move is not None
-        and (move.actor, move.after) == (actor, given.get("verdict", move.after))
+        and (move.actor, move.after) == (actor, _state_of(given, move.after))
         and move.version == given.get("version", -1) + 1
     )
+
+
+def _state_of(given: dict[str, Any], after: str) -> str:
+    verdict: str = given.get("verdict", after)
+    return State.FAILED if verdict == AGAIN else verdict
 
 
 def echo(dossier: Dossier, *, actor: str) -> SafeString:

@@ -12,7 +12,8 @@ from fulfilment import store, transitions
 from fulfilment.admin import dossier, refusals, words
 from fulfilment.admin.forms import CancelForm, NoteForm, ProposalForm, ResolveForm
 from fulfilment.models import Case, CaseAction, Fulfilment
-from fulfilment.reconcile import cancellations, cases, lookups, people, proposals
+from fulfilment.reconcile import cancellations, cases, generations, lookups, people, proposals
+from fulfilment.reconcile.verdicts import AGAIN
 from fulfilment.states import State
 
 # The same words again from the same person within this time are a second click.
@@ -50,7 +51,12 @@ def _withdraw(fulfilment: Fulfilment, *, actor: Any, proposal: int, version: int
 
 def _said(before: Fulfilment, after: Fulfilment, *, verdict: str) -> str:
     """What came of a verdict, for the person who gave it."""
-    word = words.badge(verdict).text.lower()
+    word = words.verdict(verdict)
+    newer = generations.newest_after(after)
+    if verdict == AGAIN and newer is not None:
+        return (
+            f"Done: it was not paid out, and is sent again under the reference {newer.reference}."
+        )
     if after.state == verdict and before.state == verdict:
         return f"Done: it stays {word}, and the case is closed."
     if after.state == verdict and before.state == State.FAILED:

@@ -1,4 +1,7 @@
-"""Other payments to the same payee of the same amount: the first thing to rule out is a twin."""
+"""Other references of this payment, and other payments of its amount to its payee.
+
+The first thing to rule out is a twin.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,24 +26,27 @@ class Sibling:
     badge: words.Badge
     amount: str
     time: SafeString
+    same: str  # which reference of this very payment it is; empty: another payment
 
 
 def siblings(dossier: Dossier) -> list[Sibling]:
-    """Newest first; empty when the instruction names no payee (then nothing is comparable)."""
+    """This payment's own first, then newest first; of others only where a payee is named."""
     f = dossier.fulfilment
     payee = payee_of(f.instruction)
-    if not payee:
-        return []
-    alike = Fulfilment.objects.filter(
-        amount=f.amount, currency=f.currency, instruction__contains=payee
-    )
-    rows = alike.exclude(pk=f.pk).order_by("-created_at")[:LIMIT]
+    alike = Fulfilment.objects.none()
+    if payee:
+        alike = Fulfilment.objects.filter(
+            amount=f.amount, currency=f.currency, instruction__contains=payee
+        ).exclude(payment_id=f.payment_id)
+    own = Fulfilment.objects.filter(payment_id=f.payment_id).exclude(pk=f.pk)
+    rows = [*own.order_by("-generation"), *alike.order_by("-created_at")[:LIMIT]]
     return [
         Sibling(
             row,
             words.badge(row.state),
             money(row.amount, row.currency),
             when(row.created_at, now=dossier.now),
+            f"This payment, reference {row.generation}" if row.payment_id == f.payment_id else "",
         )
         for row in rows
     ]

@@ -12,6 +12,7 @@ from fulfilment.admin import words
 from fulfilment.admin.dossier import PROVIDER_SOURCES, Dossier
 from fulfilment.admin.money import money
 from fulfilment.models import Attempt, CaseAction, Evidence, Source, Transition
+from fulfilment.reconcile.verdicts import AGAIN
 from fulfilment.states import State
 from idempotency.times import when
 
@@ -111,7 +112,8 @@ def _grounds(evidence: Evidence) -> str:
 
 
 def _action(action: CaseAction, number: str) -> Entry:
-    verdict = words.badge(action.verdict).text.lower() if action.verdict in set(State) else ""
+    known = action.verdict in {*State, AGAIN}
+    verdict = words.verdict(action.verdict) if known else ""
     grounds = f"evidence: {action.evidence_reference}" if action.evidence_reference else ""
     reason = str(action.case.get_reason_display())
     if action.action == CaseAction.Action.OPENED and reason not in action.note:

@@ -14,13 +14,19 @@ from fulfilment.admin.phrases import sum_of
 from fulfilment.admin.story import agrees
 from fulfilment.conf import conf
 from fulfilment.reconcile import people, proposals
+from fulfilment.reconcile.verdicts import AGAIN
 from fulfilment.states import State
 from idempotency.times import when
 
 
 def outcomes(dossier: Dossier, access: Access) -> tuple[Outcome, ...]:
-    """Paid out, not paid out, send again."""
-    return (_paid_out(dossier, access), _not_paid_out(dossier, access), _send_again(dossier))
+    """Paid out, not paid out, not paid out and sent again; and the one that never is."""
+    return (
+        _paid_out(dossier, access),
+        _not_paid_out(dossier, access),
+        _under_a_new_reference(dossier, access),
+        _send_again(dossier),
+    )
 
 
 def consequences_of(dossier: Dossier, verdict: str) -> tuple[str, ...]:
@@ -33,6 +39,12 @@ def consequences_of(dossier: Dossier, verdict: str) -> tuple[str, ...]:
             "It cannot be undone.",
         )
     provider = words.provider(dossier.fulfilment.connector)
+    if verdict == AGAIN:
+        return (
+            f"A second order over {sum_of(dossier)} goes to {provider}, under a new reference.",
+            "The app is told nothing yet, and the money stays held, until that one is decided.",
+            f"If {provider} carries this one out after all, it is paid twice. It cannot be undone.",
+        )
     return (
         "The app will be told: failed, and that it may try again.",
         f"The {sum_of(dossier)} that we hold for it goes back to the customer.",
@@ -103,9 +115,22 @@ def _not_paid_out(dossier: Dossier, access: Access) -> Outcome:
     )
 
 
+def _under_a_new_reference(dossier: Dossier, access: Access) -> Outcome:
+    gone = () if dossier.connected else ("The provider is not configured any more.",)
+    return Outcome(
+        AGAIN,
+        labelled(dossier, "Not done: send it again under a new reference"),
+        (*needs_two(dossier), *consequences_of(dossier, AGAIN)),
+        (*missing(access, people.AGAIN), *not_fenced(dossier), *gone),
+        "not-done",
+    )
+
+
 def _send_again(dossier: Dossier) -> Outcome:
     why = (
         "Never by hand: it could pay twice. The automatic checks send it again by themselves, "
         "under the same reference, once it is a fact that nothing was paid."
     )
-    return Outcome("", "Send it again", (f"A second order over {sum_of(dossier)}.",), (why,))
+    return Outcome(
+        "", "Send it again as it is", (f"A second order over {sum_of(dossier)}.",), (why,)
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fulfilment.reconcile.evidence import Finding
+from fulfilment.reconcile.verdicts import AGAIN
 from fulfilment.states import State
 
 
@@ -80,6 +81,11 @@ _BANKS = ("bank", "to_bank", "toBank")
 def badge(state: str) -> Badge:
     """The state in a word."""
     return BADGES[State(state)]
+
+
+def verdict(word: str) -> str:
+    """A person's verdict in a word: most are the state that they lead to."""
+    return "not paid out, send it again" if word == AGAIN else badge(word).text.lower()
 
 
 def done(action: str) -> str:

@@ -15,6 +15,7 @@ from fulfilment.reconcile.reading import situation_of
 from fulfilment.states import State
 
 _TOO_LATE = "it waited until the provider may have forgotten its reference"
+_PAID_BEFORE = "an earlier reference of this payment was paid after all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +43,10 @@ def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
         if not registry.can_be_used(row.connector):
             timing.postpone(row.pk)
             return None
-        if not policy.may_send(situation_of(row)):
-            resolve.withdraw(row, actor=worker, reason=_TOO_LATE)
+        situation = situation_of(row)
+        if not policy.may_send(situation):
+            reason = _PAID_BEFORE if situation.paid_before else _TOO_LATE
+            resolve.withdraw(row, actor=worker, reason=reason)
             return None
         attempt = _open_attempt(row, worker=worker)
         moved = transitions.move(

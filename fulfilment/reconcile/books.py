@@ -9,7 +9,7 @@ from fulfilment import transitions
 from fulfilment.errors import HandlerFailed
 from fulfilment.handlers import Handler, handlers_of
 from fulfilment.models import Attempt, Evidence, Fulfilment
-from fulfilment.reconcile import casebook
+from fulfilment.reconcile import casebook, generations
 from fulfilment.reconcile.verdicts import Fail, Fulfil, Reverse
 from fulfilment.states import State
 
@@ -31,8 +31,16 @@ def apply(
     What was done and is known to have been given back is posted, and then reversed.
     """
     evidence = row.evidence.get(pk=verdict.fact)
-    to, reason = _STATE[type(verdict)], verdict.reason
-    row = settle(row, to=to, reason=reason, evidence=evidence, actor=actor, attempt=attempt)
+    again = isinstance(verdict, Fail) and told(lambda: generations.wanted(row, evidence))
+    row = settle(
+        row,
+        to=_STATE[type(verdict)],
+        reason=verdict.reason,
+        evidence=evidence,
+        actor=actor,
+        attempt=attempt,
+        again=again,
+    )
     if isinstance(verdict, Fulfil) and verdict.then is not None:
         return apply(row, verdict.then, actor=actor)
     return row
@@ -46,8 +54,11 @@ def settle(
     evidence: Evidence,
     actor: str,
     attempt: Attempt | None = None,
+    again: bool = False,
 ) -> Fulfilment:
     """Give the verdict and tell the project's books, in the caller's transaction.
+
+    What failed and is sent `again` is not told: the payment's next generation is opened instead.
 
     Raises `HandlerFailed` where the books refuse; the caller's transaction must then end. A lost
     connection, a deadlock or a lock that is not free is not their refusal: it is raised as it is,
@@ -58,8 +69,12 @@ def settle(
     )
     if moved is None:
         raise transitions.stale(row.pk)
-    handler = _handler(moved, to=to)
-    told(lambda: handler(moved, evidence))
+    if again:
+        opened = generations.open_next(moved, actor=actor)
+        reason = f"{reason}; sent again under the reference {opened.reference}"
+    else:
+        handler = _handler(moved, to=to)
+        told(lambda: handler(moved, evidence))
     casebook.close_case(moved, actor=actor, note=reason)
     return moved
 

@@ -29,7 +29,8 @@ def resolve(
 ) -> Fulfilment:
     """Give a verdict as a person, on evidence that is named.
 
-    What is unknown becomes `fulfilled` or `failed`. Where a case is open, `failed` is corrected to
+    What is unknown becomes `fulfilled` or `failed`; `send_again` says that it was not done and opens
+    the payment's next reference, of which alone the project is told. Where a case is open, `failed` is corrected to
     `fulfilled`, and the verdict that stands, given again, closes the case. Above the limit of its
     currency a verdict that moves money is only proposed: the row comes back as it was, and a
     second person has to `approve`. `version` is the fulfilment's as the person saw it.
@@ -40,14 +41,18 @@ def resolve(
     decided otherwise meanwhile), `NoCase`, `VerdictRefused`; `HandlerFailed` where the books could
     not take it, which stays on the case.
     """
-    row, to = row_of(subject), _state(verdict)
-    if rulings.stands_already(row, to=to, version=version):
+    row, (to, _) = row_of(subject), rulings.read(verdict)
+    if rulings.stands_already(row, verdict=verdict, version=version):
         people.require_any(actor)
         return row
     _refuse_other_version(row, actor=actor, version=version)
-    name = people.require(actor, rulings.permission_for(row, to=to))
+    name = people.require(actor, rulings.permission_for(row, verdict=verdict))
     ruling = rulings.ruling(
-        to=to, actor=name, evidence_reference=evidence_reference, note=note, version=version
+        verdict=verdict,
+        actor=name,
+        evidence_reference=evidence_reference,
+        note=note,
+        version=version,
     )
     rulings.refuse_stale(row, ruling)
     if rulings.upholds(row, to=to):
@@ -69,8 +74,7 @@ def approve(subject: Subject, *, actor: Any, proposal: int, version: int) -> Ful
     row = row_of(subject)
     _refuse_other_version(row, actor=actor, version=version)
     proposed = _standing(row, proposal)
-    to = State(proposed.verdict)
-    name = people.require(actor, rulings.permission_for(row, to=to))
+    name = people.require(actor, rulings.permission_for(row, verdict=proposed.verdict))
     ruling = rulings.approval(proposed, actor=name, version=version)
     rulings.refuse_stale(row, ruling)
     if settled := _ask_first(row, ruling):
@@ -88,7 +92,7 @@ def withdraw(subject: Subject, *, actor: Any, proposal: int) -> CaseAction:
     row = row_of(subject)
     proposed = _standing(row, proposal)
     if proposed.actor != name:
-        people.require(actor, rulings.permission_for(row, to=State(proposed.verdict)))
+        people.require(actor, rulings.permission_for(row, verdict=proposed.verdict))
     with transaction.atomic():
         standing = proposals.standing(store.lock(row.pk))
         if standing is None or standing.pk != proposal:
@@ -119,13 +123,6 @@ def _refuse_other_version(row: Fulfilment, *, actor: Any, version: int) -> None:
 _NOT_OPEN = "This proposal is not open any more: it was approved, withdrawn or voided."
 
 
-def _state(verdict: str) -> State:
-    try:
-        return State(verdict)
-    except ValueError:
-        raise VerdictRefused("A person's verdict is “fulfilled” or “failed”.") from None
-
-
 def _standing(row: Fulfilment, proposal: int) -> CaseAction:
     """The proposal, if it still stands; that it does not is committed before it is said."""
     with transaction.atomic():
@@ -148,8 +145,10 @@ def _ask_first(row: Fulfilment, ruling: Ruling) -> Fulfilment | None:
         return None
     if said.finding == Finding.ACCEPTED and ruling.to is State.FAILED:
         raise VerdictRefused("The provider says that it is still working on it.")
-    if not said.conclusive:
-        return None
+    if not said.conclusive or (ruling.again and said.finding == Finding.NOT_DONE):
+        return (
+            None  # the rules would tell the project of a failure, and the person wants another try
+        )
     now = resolver.resolve(row.pk, news=[said.pk])
     if now.state == ruling.to:
         _keep(now, ruling)
@@ -172,7 +171,7 @@ def _keep(row: Fulfilment, ruling: Ruling) -> None:
             store.lock(row.pk),
             CaseAction.Action.CONFIRMED,
             actor=ruling.actor,
-            verdict=ruling.to,
+            verdict=ruling.verdict,
             evidence_reference=ruling.evidence_reference[:255],
             note=ruling.note,
         )
@@ -189,12 +188,14 @@ def _carry_out(
     try:
         with transaction.atomic():
             locked = store.lock(row.pk)
-            if again and rulings.stands_already(locked, to=ruling.to, version=ruling.version):
+            if again and rulings.stands_already(
+                locked, verdict=ruling.verdict, version=ruling.version
+            ):
                 return locked
             rulings.refuse_stale(locked, ruling)
             return do(locked, ruling)
     except HandlerFailed as error:
-        tried = f"tried “{ruling.to}” on {ruling.evidence_reference}: {error}"
+        tried = f"tried “{ruling.verdict}” on {ruling.evidence_reference}: {error}"
         with transaction.atomic():
             row = resolver.set_aside(store.lock(row.pk), actor=ruling.actor, why=error)
             case = casebook.open_case(row, reason=CaseReason.HANDLER_FAILED, actor=ruling.actor)

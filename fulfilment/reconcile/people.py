@@ -14,8 +14,9 @@ RESOLVE = {
 ASK = "fulfilment.ask_provider"
 CANCEL = "fulfilment.cancel_pending"
 CORRECT = "fulfilment.correct_failed"
+AGAIN = "fulfilment.send_again"
 REPLAY = "fulfilment.replay_event"  # about events: it decides no payment and opens no case
-_ANY = (*RESOLVE.values(), CORRECT, CANCEL, ASK)
+_ANY = (*RESOLVE.values(), CORRECT, AGAIN, CANCEL, ASK)
 
 
 def may(user: Any, permission: str) -> bool:

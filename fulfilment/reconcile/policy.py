@@ -33,6 +33,8 @@ def decide(situation: Situation) -> Verdict:
         return Conflict(reason=clash)
     if happened := _happened(situation):
         return happened
+    if situation.paid_before:
+        return Conflict(reason=f"an earlier reference was paid: {situation.paid_before}")
     if not_done := situation.said(Finding.NOT_DONE):
         return _not_done(situation, not_done)
     if not situation.unresolved:
@@ -44,8 +46,11 @@ def may_send(situation: Situation) -> bool:
     """May the same reference be sent now? Asked again right before an attempt is opened.
 
     A row may wait in `pending` (a broker was down, the provider refused) until the provider has
-    forgotten the reference, and then sending it again would pay again.
+    forgotten the reference, and then sending it again would pay again; and so it would where an
+    earlier reference of the payment turned out to be paid meanwhile.
     """
+    if situation.paid_before:
+        return False
     return not situation.unresolved or situation.window_open
 
 

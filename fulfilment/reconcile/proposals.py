@@ -6,6 +6,7 @@ from fulfilment.conf import conf
 from fulfilment.errors import VerdictRefused
 from fulfilment.models import CaseAction, Evidence, Finding, Fulfilment, Source
 from fulfilment.reconcile import casebook
+from fulfilment.reconcile.verdicts import AGAIN
 
 VOIDER = "resolver"
 _THEIRS = (Source.RESPONSE, Source.LOOKUP, Source.WEBHOOK)
@@ -61,6 +62,8 @@ def voided_by(row: Fulfilment, proposal: CaseAction, *, news: Iterable[int] = ()
         return "the payment was moved after the proposal"
     judged = set(news)
     theirs = row.evidence.filter(source__in=_THEIRS).exclude(finding=Finding.NO_INFORMATION)
+    if proposal.verdict == AGAIN:  # that it was not done is what the proposal says, too
+        theirs = theirs.exclude(finding=Finding.NOT_DONE)
     known: set[tuple[object, ...]] = set()
     for evidence in theirs.order_by("id"):
         is_new = evidence.recorded_at > proposal.acted_at or evidence.pk in judged

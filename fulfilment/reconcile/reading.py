@@ -7,6 +7,7 @@ from fulfilment import store
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.models import Attempt, Evidence, Fulfilment
+from fulfilment.reconcile import generations
 from fulfilment.reconcile.attempts import Try, own_answers
 from fulfilment.reconcile.evidence import Fact, Finding, Source
 from fulfilment.reconcile.situation import Rules, Situation
@@ -30,6 +31,7 @@ def situation_of(row: Fulfilment, *, news: Iterable[int] = ()) -> Situation:
         tries=tuple(try_of(a, facts) for a in row.attempts.order_by("number")),
         failed_starts=row.failed_starts,
         judged_at=last_case.closed_at if last_case else None,
+        paid_before=generations.paid_before(row),
         news=frozenset(news),
     )
 

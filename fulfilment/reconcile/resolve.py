@@ -7,6 +7,7 @@ raised, a third one takes the row out of the way and opens the case.
 
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import assert_never
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from django.db import transaction
 from fulfilment import store, transitions
 from fulfilment.errors import HandlerFailed
 from fulfilment.models import Attempt, CaseReason, Fulfilment
-from fulfilment.reconcile import aftermath, books, casebook, policy, proposals, timing
+from fulfilment.reconcile import aftermath, books, casebook, generations, policy, proposals, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import (
@@ -128,6 +129,7 @@ def _apply(
     situation = situation_of(row, news=news)
     verdict = policy.decide(situation)
     if not situation.state.is_open:
+        _look_at_newer(row)
         return aftermath.apply(row, verdict, actor=actor)
     if situation.state is State.PENDING and isinstance(verdict, Requeue | Wait | OpenCase):
         return row  # it already waits to be sent, and nothing was learnt that forbids it
@@ -141,6 +143,16 @@ def _apply(
             passing=isinstance(verdict, _DECIDES),
         )
     return _carry_out(row, verdict, situation, actor=actor, attempt=attempt, asked=asked)
+
+
+def _look_at_newer(row: Fulfilment) -> None:
+    """What is learnt of an earlier generation may stop the one that lives (`policy`).
+
+    After the commit: a process that dies in between leaves it to the claim, which asks again.
+    """
+    newer = generations.newest_after(row)
+    if newer is not None and State(newer.state).is_open and generations.paid_before(newer):
+        transaction.on_commit(partial(resolve, newer.pk), robust=True)
 
 
 def _carry_out(

@@ -5,10 +5,21 @@ from dataclasses import dataclass
 from fulfilment import transitions
 from fulfilment.errors import NoCase, VerdictRefused
 from fulfilment.models import Case, CaseAction, CaseReason, Evidence, Fulfilment
-from fulfilment.reconcile import books, casebook, corrections, people, proposals, reading
+from fulfilment.reconcile import (
+    books,
+    casebook,
+    corrections,
+    generations,
+    people,
+    proposals,
+    reading,
+)
 from fulfilment.reconcile.evidence import Finding, Source, Statement
 from fulfilment.reconcile.record import write
+from fulfilment.reconcile.verdicts import AGAIN
 from fulfilment.states import State
+
+_VERDICTS = "A person's verdict is “fulfilled”, “failed” or “send_again”."
 
 # Leaving a verdict as it is needs what giving it would have needed.
 _UPHOLD = {
@@ -24,20 +35,38 @@ class Ruling:
     """A verdict by hand: which, by whom, on what evidence, with which words."""
 
     to: State
+    again: bool  # not done, and sent again under a new reference instead of told
     actor: str
     evidence_reference: str
     note: str
     version: int  # the fulfilment's, as the person saw it
     reason: str  # for the journal
 
+    @property
+    def verdict(self) -> str:
+        """The word for it, on the case and in the form."""
+        return AGAIN if self.again else self.to.value
 
-def ruling(*, to: State, actor: str, evidence_reference: str, note: str, version: int) -> Ruling:
+
+def read(verdict: str) -> tuple[State, bool]:
+    """The state that a verdict leads to, and whether it is sent again. Raises `VerdictRefused`."""
+    if verdict == AGAIN:
+        return State.FAILED, True
+    try:
+        return State(verdict), False
+    except ValueError:
+        raise VerdictRefused(_VERDICTS) from None
+
+
+def ruling(*, verdict: str, actor: str, evidence_reference: str, note: str, version: int) -> Ruling:
     """The verdict as it was typed. Raises `VerdictRefused` where no evidence is named."""
     reference = evidence_reference.strip()
     if not reference:
         raise VerdictRefused("Name the evidence: a statement line, a ticket of the provider.")
+    to, again = read(verdict)
     return Ruling(
         to=to,
+        again=again,
         actor=actor,
         evidence_reference=reference,
         note=note,
@@ -50,8 +79,10 @@ def approval(proposed: CaseAction, *, actor: str, version: int) -> Ruling:
     """The proposed verdict, given by `actor`. Raises `VerdictRefused` for one's own proposal."""
     if proposed.actor == actor:
         raise VerdictRefused("You proposed this yourself: a second person has to approve it.")
+    to, again = read(proposed.verdict)
     return Ruling(
-        to=State(proposed.verdict),
+        to=to,
+        again=again,
         actor=actor,
         evidence_reference=proposed.evidence_reference,
         note=proposed.note,
@@ -60,14 +91,17 @@ def approval(proposed: CaseAction, *, actor: str, version: int) -> Ruling:
     )
 
 
-def permission_for(row: Fulfilment, *, to: State) -> str:
+def permission_for(row: Fulfilment, *, verdict: str) -> str:
     """What giving this verdict on this row needs. Raises `VerdictRefused` for what is none."""
+    to, again = read(verdict)
+    if again:
+        return people.AGAIN
     if is_correction(row, to=to):
         return people.CORRECT
     if not State(row.state).is_open:
         return _UPHOLD.get(to, people.RESOLVE[State.FAILED])
     if to not in people.RESOLVE:
-        raise VerdictRefused("A person's verdict is “fulfilled” or “failed”.")
+        raise VerdictRefused(_VERDICTS)
     return people.RESOLVE[to]
 
 
@@ -81,16 +115,18 @@ def upholds(row: Fulfilment, *, to: State) -> bool:
     return not State(row.state).is_open and row.state == to
 
 
-def stands_already(row: Fulfilment, *, to: State, version: int) -> bool:
+def stands_already(row: Fulfilment, *, verdict: str, version: int) -> bool:
     """Is this the verdict that was given on what the person saw, or the one they see?
 
     Giving it again is nobody's decision: it succeeds and writes nothing. Of a case that is open,
     giving it is one: it leaves the verdict as it is and closes the case.
     """
+    to, again = read(verdict)
     if State(row.state).is_open or row.state != to:
         return False
-    given_on_it = row.version == version + 1
-    return given_on_it or (row.version == version and casebook.current(row) is None)
+    if row.version == version + 1:  # sent again is another verdict than told
+        return again == (generations.newest_after(row) is not None)
+    return not again and row.version == version and casebook.current(row) is None
 
 
 def refuse_stale(row: Fulfilment, ruling: Ruling) -> None:
@@ -102,6 +138,8 @@ def refuse_stale(row: Fulfilment, ruling: Ruling) -> None:
         raise transitions.stale(row.pk)
     if row.state == State.NEEDS_RECONCILIATION:
         return
+    if ruling.again:
+        raise VerdictRefused("Only what nobody knows yet is sent again: of this its app was told.")
     if not upholds(row, to=ruling.to) and not is_correction(row, to=ruling.to):
         state = row.state.replace("_", " ")
         raise VerdictRefused(f"It is “{state}”: there is no verdict to give by hand.")
@@ -157,7 +195,9 @@ def _give(row: Fulfilment, ruling: Ruling, *, action: CaseAction.Action) -> Fulf
     reason, actor = ruling.reason, ruling.actor
     if is_correction(row, to=ruling.to):
         return corrections.correct(row, evidence=evidence, actor=actor, reason=reason)
-    return books.settle(row, to=ruling.to, reason=reason, evidence=evidence, actor=actor)
+    return books.settle(
+        row, to=ruling.to, reason=reason, evidence=evidence, actor=actor, again=ruling.again
+    )
 
 
 def _refuse_impossible(row: Fulfilment, ruling: Ruling) -> None:
@@ -182,7 +222,7 @@ def _write(case: Case, action: CaseAction.Action, ruling: Ruling) -> None:
         case,
         action,
         actor=ruling.actor,
-        verdict=ruling.to,
+        verdict=ruling.verdict,
         evidence_reference=ruling.evidence_reference[:255],
         note=ruling.note,
     )

@@ -38,6 +38,7 @@ class Situation:
     tries: tuple[Try, ...] = ()
     failed_starts: int = 0
     judged_at: datetime | None = None  # a person closed the last case then, knowing what was said
+    paid_before: str = ""  # an earlier reference of this payment that was paid after all
     news: frozenset[int] = field(default_factory=frozenset)  # facts that nobody has judged yet
 
     @property

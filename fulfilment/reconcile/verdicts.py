@@ -82,4 +82,7 @@ class Stand:
     reason: str
 
 
+# What a person may say instead of “failed”: not done, and sent again under a new reference.
+AGAIN = "send_again"
+
 Verdict: TypeAlias = Fulfil | Reverse | Fail | Requeue | Wait | OpenCase | Conflict | Stand

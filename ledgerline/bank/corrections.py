@@ -15,6 +15,8 @@ from ledgerline.bank.posting import Leg, post
 if TYPE_CHECKING:
     from fulfilment.models import Evidence, Fulfilment
 
+_PAID_OR_GIVEN_UP = (Transfer.State.FAILED, Transfer.State.FULFILLED, Transfer.State.REVERSED)
+
 
 def corrections() -> fulfilments.Corrections:
     """How transfers take late truth."""
@@ -54,15 +56,21 @@ def on_corrected(fulfilment: "Fulfilment", evidence: "Evidence") -> fulfilments.
 
 
 def on_paid_twice(fulfilment: "Fulfilment", evidence: "Evidence") -> str:
-    """The customer has the payment once, by the later transfer; the bank's suspense carries this."""
+    """The customer has the payment once, by a later transfer or a newer reference of this one.
+
+    The bank's suspense carries what went out beside it.
+    """
     transfer = _locked(fulfilment)
-    if transfer.state != Transfer.State.FAILED:
-        raise errors.BooksRefused(f"{transfer} is {transfer.state} and was not given up")
+    if transfer.state not in _PAID_OR_GIVEN_UP:
+        raise errors.BooksRefused(
+            f"{transfer} is {transfer.state}: it is not known to be paid twice"
+        )
     _post(transfer, taken=0, kind=Posting.Kind.PAID_TWICE)
     carried = written(transfer.amount, transfer.currency)
+    told = "transfer_failed" if transfer.state == Transfer.State.FAILED else "that it was paid"
     return (
         f"Suspense carries {carried}; the customer's account is not touched, and the app's answer "
-        "stays transfer_failed. Get the money back from the payee."
+        f"stays {told}. Get the money back from the payee."
     )
 
 

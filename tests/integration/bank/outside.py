@@ -17,10 +17,10 @@ from tests.integration.bank.phone import B0
 EXTERNAL = B0 | {"toBank": "058", "toAccount": "2233445566"}
 
 
-def row_of(location: str) -> Fulfilment:
+def row_of(location: str, *, generation: int = 1) -> Fulfilment:
     """The fulfilment behind the transfer at this address."""
     reference = Transfer.objects.get(pk=location.rsplit("/", 1)[1]).reference
-    return Fulfilment.objects.get(payment_id=f"transfer:{reference}")
+    return Fulfilment.objects.get(payment_id=f"transfer:{reference}", generation=generation)
 
 
 @transaction.atomic

@@ -135,6 +135,7 @@ class Books:
         self.refuses: Exception | None = None
         self.refuses_outcome = ""  # one only, with a ValueError
         self.twin = ""
+        self.again = 0  # how many references its own rule wants; 0: it has none
         self.corrected = fulfilment.Corrected(note="taken from the customer")
 
     def handlers(self) -> fulfilment.Handlers:
@@ -143,6 +144,7 @@ class Books:
             on_failed=self._tell("failed"),
             on_reversed=self._tell("reversed"),
             on_cancelled=lambda row: self._tell("cancelled")(row, None),
+            again=lambda row, said: row.generation < self.again,
             corrections=fulfilment.Corrections(
                 twin=lambda row: self.twin,
                 on_corrected=lambda row, said: self._tell("corrected")(row, said) or self.corrected,

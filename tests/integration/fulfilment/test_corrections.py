@@ -11,8 +11,9 @@ from fulfilment.errors import HandlerFailed, NoCase, NotAllowed, VerdictRefused
 from fulfilment.models import Case, CaseAction, Evidence, Fulfilment
 from fulfilment.reconcile import cases
 from fulfilment.reconcile.evidence import Finding
-from fulfilment.states import reference_of
+from fulfilment.states import State, reference_of
 from tests.integration.fulfilment.support import event, now, path, staff, start
+from tests.integration.fulfilment.walk import walked
 
 pytestmark = pytest.mark.django_db
 
@@ -144,6 +145,7 @@ def test_a_newer_generation_that_lives_makes_it_paid_twice(failed, senior, books
         created_at=failed.created_at,
         state_changed_at=failed.created_at,
     )
+    walked(Fulfilment.objects.get(generation=2), State.FULFILLED)
     event(failed, Finding.DONE)
     assert decide(failed, senior).state == "failed"
     assert books.told == {"failed": 1, "twice": 1}

@@ -62,7 +62,7 @@ def _of_absence(capabilities: Capabilities) -> Iterator[Doubt]:
             "for missing before it can be seen",
             "Ask the provider how long a request of ours may still be on its way.",
         )
-    if visible == timedelta(0):
+    if visible == timedelta(0) < final:
         yield Doubt(
             "visible_after is nothing, so look-ups of one instant count as several",
             "Declare at least a second: it is also the distance between the last two look-ups.",

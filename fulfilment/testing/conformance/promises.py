@@ -49,6 +49,8 @@ class Promises:
         assert not kept, "it declares that errors are cached, and nobody has seen one"
         comes_back = Fault.RETURNED_LATER in rig.cannot and promises.late_reversal_horizon
         assert not comes_back, "it declares a late_reversal_horizon, and nobody has seen a return"
+        named = Fault.WRONG_RECIPIENT in rig.cannot and world.connector.recipient(rig.instruction)
+        assert not named, f"answers name {named!r}, and nobody has seen one that names another"
 
     def test_events_are_shown_where_the_connector_reads_them(self, world: World) -> None:
         reads = getattr(world.connector, "webhooks", None) is not None

@@ -1,4 +1,4 @@
-"""Airtime, the fake for adopters' tests, and a provider whose events prove nothing."""
+"""Airtime, and the fake for adopters' tests. `test_adding` has a provider whose events prove nothing."""
 
 from contextlib import AbstractContextManager
 
@@ -7,8 +7,7 @@ import pytest
 from fulfilment.connectors.sandbox import AirtimeConnector
 from fulfilment.testing import FakeConnector
 from fulfilment.testing.conformance import Conformance, Rig
-from tests.connectors.conformance import fake_rig, literal_rig, sandbox_rig
-from tests.connectors.conformance.literal import LiteralConnector
+from tests.connectors.conformance import fake_rig, sandbox_rig
 
 pytestmark = pytest.mark.long
 
@@ -24,8 +23,3 @@ class TestAirtimeConnector(Conformance):
 class TestFakeConnector(Conformance):
     connector = FakeConnector
     provider = staticmethod(fake_rig.running)
-
-
-class TestLiteralConnector(Conformance):
-    connector = LiteralConnector
-    provider = staticmethod(literal_rig.running)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,7 @@ from fulfilment.states import OPEN
 from ledgerline.bank.models import Account
 from tests.concurrency.killed.wire import Strike, Wire
 from tests.connectors.sandbox import Sandbox, until
+from tests.integration.bank.conftest import customer
 from tests.integration.bank.outside import EXTERNAL, row_of
 from tests.integration.bank.phone import Phone
 from tests.integration.webhooks.support import SECRET
@@ -34,7 +36,7 @@ class Stage:
     def __init__(self, payer: Account, provider: Sandbox, mother: subprocess.Popen[str]) -> None:
         self.phone = Phone(payer)
         self.provider = provider
-        self._mother = mother
+        self.mother = mother
 
     def ordered(self, narration: str = "") -> Fulfilment:
         """A transfer as the phone orders it: held money, an open key, a row that is due."""
@@ -99,11 +101,11 @@ class Stage:
         }
 
     def _asked(self, order: dict[str, Any]) -> str:
-        assert self._mother.stdin
-        assert self._mother.stdout
-        self._mother.stdin.write(json.dumps(order) + "\n")
-        self._mother.stdin.flush()
-        line = self._mother.stdout.readline().strip()
+        assert self.mother.stdin
+        assert self.mother.stdout
+        self.mother.stdin.write(json.dumps(order) + "\n")
+        self.mother.stdin.flush()
+        line = self.mother.stdout.readline().strip()
         assert line, "the mother of the workers ended; what she said is above"
         return line
 
@@ -115,14 +117,21 @@ def first_in_line(row: Fulfilment, *, hours: int) -> Fulfilment:
     return row
 
 
+def customers(stage: Stage) -> Iterator[Stage]:
+    """Each with an account of their own: none of them waits for another."""
+    for number in count():
+        payer = customer(f"customer {number}", number=f"01{number:08}", funds=1_000_000)
+        yield Stage(payer, stage.provider, stage.mother)
+
+
 def lost_for_good(stage: Stage, n: int) -> list[Fulfilment]:
     """So many rows that were sent and never arrived, when nothing can arrive any more."""
     lost = [stage.sent("sandbox:lose_request(1)") for _ in range(n)]
     attempts = Attempt.objects.filter(fulfilment__in=lost)
-    settling = 2 * conf().total_deadline + conf().margin
+    call = conf().total_deadline + conf().margin
 
     def settled() -> bool:
-        return not attempts.filter(sent_at__gt=store.now() - settling).exists()
+        return not attempts.filter(lease_until__gt=store.now() - call).exists()
 
     until(settled, what="the settling time", seconds=20)
     return lost

@@ -5,21 +5,24 @@ dies at each number, on a row of its own. What is right afterwards is what the p
 say: at most one effect, the state that belongs to it, books that balance.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from itertools import count
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from fulfilment.models import CaseAction, Fulfilment, ProviderEvent
-from fulfilment.reconcile import lookups
-from tests import invariants
 from tests.concurrency.killed import works
-from tests.concurrency.killed.stage import Stage, first_in_line, lost_for_good
-from tests.concurrency.killed.wire import Said, Strike
-from tests.integration.fulfilment.support import held, now, staff
-from tests.integration.webhooks.support import about, deliver, stored
+from tests.concurrency.killed.plays import Play, asking, dispatching, missing, sweeping, told
+from tests.concurrency.killed.stage import Stage, lost_for_good
+from tests.concurrency.killed.striking import (
+    Where,
+    assert_right,
+    between,
+    everywhere,
+    here_and_there,
+    struck,
+)
+from tests.integration.fulfilment.support import now, staff
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -27,163 +30,11 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-Where = Callable[[int, Said], bool]
-UNTOUCHED = "it was to die at {0}, and lived: is everything that it says on the wire?"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Play:
-    """What is struck: which work, on which rows, and what they become in the end."""
-
-    work: str
-    rows: Callable[[int], Iterable[Fulfilment]]  # so many, each made as it is needed or before
-    subject: Callable[[Fulfilment], tuple[Any, ...]]
-    ends: str
-    least: int  # things that are said; fewer, and the recorder is not in between
-
-
-def struck(stage: Stage, play: Play, where: Where) -> dict[int, str]:
-    """Kill a worker at each of the things that are said. Rows, and where their workers died."""
-    recorded = _recorded(stage, play)
-    strikes = list(_strikes(recorded, where))
-    died: dict[int, str] = {}
-    rows = iter(play.rows(len(strikes) + 1))
-    for strike in strikes:
-        row, said = next(rows), recorded[strike.number - 1]
-        code, wire = stage.worked(play.work, *play.subject(row), strike=strike)
-        at = f"{'half of ' if strike.half else ''}{strike.number}: {said}"
-        assert (code, len(wire.heard)) == (-9, strike.number), UNTOUCHED.format(at)
-        assert (wire.heard[-1].to, wire.heard[-1].by_worker) == (said.to, said.by_worker), at
-        died[row.pk] = at
-    beyond = Strike(number=len(recorded) + 1)
-    code, wire = stage.worked(play.work, *play.subject(next(rows)), strike=beyond)
-    assert (code, len(wire.heard)) == (0, len(recorded)), "the runs are not the same"
-    return died
-
-
-def _recorded(stage: Stage, play: Play) -> list[Said]:
-    """The second of two runs that are left alone: the first one opens the bank's own accounts."""
-    for row in play.rows(2):
-        code, wire = stage.worked(play.work, *play.subject(row))
-        assert code == 0
-    assert len(wire.heard) >= play.least, f"only {len(wire.heard)} things were recorded"
-    return wire.heard
-
-
-def _strikes(recorded: list[Said], where: Where) -> Iterable[Strike]:
-    """As a thing is said: it is not said. As it is heard: it has happened, and nobody knows.
-
-    A request is also cut in half.
-    """
-    for number, said in enumerate(recorded, 1):
-        if where(number, said):
-            yield Strike(number=number)
-        if said.to == "provider" and said.by_worker and said.words:
-            yield Strike(number=number, half=True)
-
-
-def everywhere(number: int, said: Said) -> bool:
-    """Before and after each."""
-    return True
-
-
-def between(number: int, said: Said) -> bool:
-    """After each, which is before the next."""
-    return not said.by_worker
-
-
-def here_and_there(number: int, said: Said) -> bool:
-    """For those who wait for the result."""
-    return number % 16 == 0
-
-
-def assert_right(stage: Stage, play: Play, died: dict[int, str]) -> None:
-    """Every row is what it should be, by the provider's books; and so is everything else."""
-    effects = invariants.sandbox_books(stage.provider)
-    wrong = {
-        at: (row.state, effects.left[row.reference])
-        for row in Fulfilment.objects.filter(pk__in=died)
-        if (row.state, effects.left[row.reference]) != (play.ends, play.ends != "failed")
-        for at in [died[row.pk]]
-    }
-    assert not wrong, f"killed at these, it is (state, effects) and not {play.ends}: {wrong}"
-    invariants.hold(effects)
-
-
-def dispatching(stage: Stage, *, narration: str = "", ends: str = "fulfilled") -> Play:
-    """A worker that has a new transfer sent."""
-    return Play(
-        work="dispatch",
-        rows=lambda n: (stage.ordered(narration) for _ in range(n)),
-        subject=lambda row: (row.pk,),
-        ends=ends,
-        least=100,
-    )
-
-
-def asking(stage: Stage) -> Play:
-    """A round of look-ups that finds what was paid, and whose answer was lost."""
-    hours = count(1)
-    return Play(
-        work="look_up",
-        rows=lambda n: (
-            first_in_line(stage.sent("sandbox:accept_then_reset"), hours=next(hours))
-            for _ in range(n)
-        ),
-        subject=lambda _: (),
-        ends="fulfilled",
-        least=60,
-    )
-
-
-def missing(stage: Stage) -> Play:
-    """A round of look-ups whose third answer makes it a fact that nothing arrived."""
-    hours = count(1)
-
-    def rows(n: int) -> Iterable[Fulfilment]:
-        lost = lost_for_good(stage, n)
-        for row in lost:
-            for _ in range(2):
-                evidence = lookups.query(now(row), actor="resolver")
-                assert evidence
-        return (first_in_line(row, hours=next(hours)) for row in lost)
-
-    return Play(work="look_up", rows=rows, subject=lambda _: (), ends="fulfilled", least=60)
-
-
-def sweeping(stage: Stage, *, marked: bool) -> Play:
-    """A sweep that takes a row back from a worker that died behind its mark, or before it."""
-    hours = count(1)
-
-    def lost() -> Fulfilment:
-        row = stage.ordered()
-        held(row, sent=marked)
-        return first_in_line(row, hours=next(hours))
-
-    return Play(
-        work="sweep",
-        rows=lambda n: (lost() for _ in range(n)),
-        subject=lambda _: (),
-        ends="fulfilled",
-        least=30,
-    )
-
-
-def told(stage: Stage, kind: str, *, narration: str, ends: str) -> Play:
-    """A worker that applies an event of the provider about what was sent."""
-
-    def event(row: Fulfilment) -> tuple[int]:
-        body = about(row, kind)
-        assert deliver(body, address="/v1/webhooks/sandbox").status_code == 200
-        return (stored(body).pk,)
-
-    return Play(
-        work="apply",
-        rows=lambda n: (stage.sent(narration) for _ in range(n)),
-        subject=event,
-        ends=ends,
-        least=60,
-    )
+def struck_and_right(stage: Stage, play: Play, where: Where = between) -> None:
+    died = struck(stage, play, where)
+    stage.decided()
+    assert_right(stage, play, died)
 
 
 @pytest.mark.parametrize(
@@ -259,9 +110,3 @@ def test_a_person_whose_process_is_killed_anywhere_decides_once(stage: Stage) ->
     assert_right(stage, play, died)
     words = CaseAction.objects.filter(action="resolved")
     assert words.count() == Fulfilment.objects.filter(state="failed").count(), "a word came twice"
-
-
-def struck_and_right(stage: Stage, play: Play, where: Where = between) -> None:
-    died = struck(stage, play, where)
-    stage.decided()
-    assert_right(stage, play, died)

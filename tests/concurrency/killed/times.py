@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-LEASE = timedelta(seconds=3)
+LEASE = timedelta(seconds=2.5)
 TIMES = {
     "LEASE": LEASE,
-    "TOTAL_DEADLINE": timedelta(seconds=2),
-    "MARGIN": timedelta(seconds=0.3),
+    "TOTAL_DEADLINE": timedelta(seconds=1.2),
+    "MARGIN": timedelta(seconds=0.2),
     "SCHEDULE": (timedelta(seconds=0.3),),
     "JITTER": 0.0,
     "LOOKUPS_PER_SECOND": 1000.0,

@@ -36,7 +36,7 @@ def why(event: ProviderEvent) -> str:
 def happened(event: ProviderEvent, *, now: datetime) -> SafeString:
     """What became of it so far."""
     came = format_html(
-        "{} told us by itself at {}.",
+        "{} sent this event at {}.",
         words.provider(event.provider),
         when(event.received_at, now=now),
     )

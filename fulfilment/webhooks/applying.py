@@ -20,10 +20,10 @@ from fulfilment.models import (
     ProviderEventAction,
     ProviderEventPayload,
 )
-from fulfilment.reconcile import lookups, resolve, schedule
-from fulfilment.reconcile.evidence import Finding, Source
+from fulfilment.reconcile import resolve, schedule
+from fulfilment.reconcile.evidence import Source
 from fulfilment.reconcile.record import write
-from fulfilment.webhooks import conflicts, entries, routes
+from fulfilment.webhooks import asking, conflicts, entries, routes
 from fulfilment.webhooks.errors import EventBodyGone, EventRefused
 from fulfilment.webhooks.event import Event
 
@@ -132,7 +132,7 @@ def _record(event: ProviderEvent, said: Event, row: Fulfilment) -> None:
                 row,
                 said.statement(body=_body(event)),
                 source=Source.WEBHOOK,
-                actor=_actor(event),
+                actor=f"provider:{event.provider}",
                 said_at=said.said_at,
             )
             ProviderEvent.objects.filter(pk=kept.pk).update(fulfilment=row, evidence=evidence)
@@ -147,20 +147,6 @@ def _judge(event: ProviderEvent) -> None:
             _applied(kept, row=kept.fulfilment)
 
 
-def _ask(event: ProviderEvent, row: Fulfilment) -> None:
-    """Anybody can have written this body: what counts is what the provider says when asked."""
-    answer = lookups.query(row, actor=_actor(event))
-    if answer is None:
-        raise EventRefused("Its body is not authenticated, and this provider cannot be asked.")
-    with transaction.atomic():
-        kept = store.lock_event(event.pk)
-        resolve.resolve(row.pk, news=[answer.pk])
-        if kept.status in WAITING and answer.finding != Finding.NO_INFORMATION:
-            _applied(kept, row=row)
-            return
-    _wait(event, reason="the provider could not be asked")
-
-
 def _applied(kept: ProviderEvent, *, row: Fulfilment) -> None:
     """Under the event's lock, in the transaction that did what the event wants."""
     ProviderEvent.objects.filter(pk=kept.pk, status__in=WAITING).update(
@@ -170,6 +156,17 @@ def _applied(kept: ProviderEvent, *, row: Fulfilment) -> None:
         reason="",
         fulfilment=row,
     )
+
+
+def _ask(event: ProviderEvent, row: Fulfilment) -> None:
+    """Anybody can have written this body: what counts is what the provider says when asked."""
+    try:
+        asked = asking.ask(event, row)
+    except asking.NotNow as why:
+        _wait(event, reason=str(why))
+        return
+    if not asked:
+        raise EventRefused("Its body is not authenticated, and this provider cannot be asked.")
 
 
 def _wait(event: ProviderEvent, *, reason: str) -> None:
@@ -193,10 +190,6 @@ def gives_up_at(event: ProviderEvent) -> datetime:
     """When an event that fits nothing is given up: so long after it came, or was last applied again."""
     again = event.actions.filter(action=ProviderEventAction.Action.REPLAYED).order_by("-id").first()
     return (again.acted_at if again else event.received_at) + conf().dead_after
-
-
-def _actor(event: ProviderEvent) -> str:
-    return f"provider:{event.provider}"
 
 
 def _extra(action: str, event: ProviderEvent) -> dict[str, object]:

@@ -25,6 +25,11 @@ def route(event_type: str, starter: Starter) -> None:
     _routes[event_type] = starter
 
 
+def types() -> frozenset[str]:
+    """The types of event that may start something."""
+    return frozenset(_routes)
+
+
 def is_routed(event: Event) -> bool:
     """May this event start anything?"""
     return event.trigger is not None and event.type in _routes

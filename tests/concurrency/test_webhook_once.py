@@ -131,6 +131,22 @@ def test_workers_whose_turn_was_over_and_that_woke_up_together_say_it_once(
     assert (now(row).state, books.told) == ("fulfilled", {"fulfilled": 1})
 
 
+def test_workers_at_once_ask_one_question_for_thirty_events_whose_bodies_prove_nothing(
+    provider: Provider,  # noqa: F811
+    books: Books,  # noqa: F811
+) -> None:
+    provider.promises(webhook_authenticates_body=False)
+    row = unknown()
+    provider.books[row.reference] = row.amount
+    for _ in range(30):
+        deliver(about(row))
+    ids = list(ProviderEvent.objects.values_list("pk", flat=True))
+    at_once([lambda pk=pk: applying.apply(pk) for pk in ids])
+    assert provider.questions == [row.reference], "several events asked for themselves"
+    assert {e.status for e in ProviderEvent.objects.all()} == {"applied"}
+    assert (now(row).state, books.told) == ("fulfilled", {"fulfilled": 1})
+
+
 # --- while the first delivery is still being stored ------------------------------------------------
 
 

@@ -5,9 +5,10 @@ from datetime import timedelta
 import pytest
 
 from fulfilment import store
-from fulfilment.models import Evidence
+from fulfilment.connectors.base import LookUp
+from fulfilment.models import Evidence, ProviderEvent
 from fulfilment.webhooks.applying import apply, apply_due
-from tests.integration.fulfilment.support import now
+from tests.integration.fulfilment.support import InMemory, now
 from tests.integration.webhooks.support import about, alerts, deliver, due, event, stored, unknown
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +84,7 @@ def literal_secret(provider) -> None:
 
 
 @pytest.mark.usefixtures("literal_secret")
-def test_a_body_that_is_not_authenticated_only_makes_us_ask(provider, books) -> None:
+def test_a_body_that_is_not_authenticated_only_makes_us_ask(provider, books, settings) -> None:
     row = unknown()
     body = about(row)  # says done
     deliver(body)
@@ -93,6 +94,7 @@ def test_a_body_that_is_not_authenticated_only_makes_us_ask(provider, books) -> 
     assert not Evidence.objects.filter(source="webhook").exists()
     assert stored(body).status == "applied"
     provider.books[row.reference] = row.amount
+    settings.FULFILMENT["PARK_SCHEDULE"] = (timedelta(microseconds=1),)  # it may be asked again
     again = about(row, "transfer.failed")
     deliver(again)
     apply_due()
@@ -100,7 +102,7 @@ def test_a_body_that_is_not_authenticated_only_makes_us_ask(provider, books) -> 
 
 
 @pytest.mark.usefixtures("literal_secret")
-def test_where_the_provider_cannot_be_asked_just_now_the_event_waits(provider) -> None:
+def test_where_the_provider_cannot_be_asked_just_now_the_event_waits(provider, settings) -> None:
     row = unknown()
     provider.can_be_asked = False
     body = about(row)
@@ -109,6 +111,7 @@ def test_where_the_provider_cannot_be_asked_just_now_the_event_waits(provider) -
     assert stored(body).status == "parked"
     provider.can_be_asked = True
     provider.books[row.reference] = row.amount
+    settings.FULFILMENT["PARK_SCHEDULE"] = (timedelta(microseconds=1),)  # it may be asked again
     due()
     apply_due()
     assert (now(row).state, stored(body).status) == ("fulfilled", "applied")
@@ -123,3 +126,60 @@ def test_where_the_provider_can_never_be_asked_the_event_is_given_up(provider) -
     apply_due()
     assert stored(body).status == "dead"
     assert not Evidence.objects.filter(source="webhook").exists()
+
+
+@pytest.mark.usefixtures("literal_secret")
+def test_one_question_is_enough_for_a_hundred_events_about_one_payment(provider, books) -> None:
+    row = unknown()
+    provider.books[row.reference] = row.amount
+    for _ in range(100):
+        deliver(about(row))
+    apply_due()
+    assert provider.questions == [row.reference], "each event asked for itself"
+    assert (now(row).state, books.told) == ("fulfilled", {"fulfilled": 1})
+    assert set(ProviderEvent.objects.values_list("status", flat=True)) == {"applied"}
+
+
+@pytest.mark.usefixtures("literal_secret")
+def test_a_provider_that_is_down_is_not_asked_once_for_every_event(provider) -> None:
+    row = unknown()
+    provider.can_be_asked = False
+    for _ in range(20):
+        deliver(about(row))
+    apply_due()
+    apply_due()
+    assert provider.questions == [row.reference], "each event asked in vain for itself"
+    assert set(ProviderEvent.objects.values_list("status", "checks")) == {("parked", 1)}
+
+
+@pytest.mark.usefixtures("literal_secret")
+def test_events_that_come_one_by_one_ask_again_only_after_a_while(provider, settings) -> None:
+    row = unknown()
+    provider.books[row.reference] = row.amount
+    bodies = [about(row) for _ in range(10)]
+    for body in bodies:
+        deliver(body)
+        apply(stored(body).pk)
+    assert provider.questions == [row.reference]
+    assert [stored(body).status for body in bodies] == ["applied", *["parked"] * 9]
+    settings.FULFILMENT["PARK_SCHEDULE"] = (timedelta(microseconds=1),)  # a while is over
+    due()
+    apply_due()
+    assert provider.questions == [row.reference] * 2, "those that waited asked one by one"
+    assert set(ProviderEvent.objects.values_list("status", flat=True)) == {"applied"}
+
+
+@pytest.mark.usefixtures("literal_secret")
+def test_an_event_that_came_after_the_question_has_one_of_its_own(provider, monkeypatch) -> None:
+    row, late = unknown(), []
+
+    def look_up(connector: InMemory, reference: str) -> LookUp:
+        if not late:
+            late.append(about(row))
+            deliver(late[0])
+        return connector._provider.look_up(reference)
+
+    monkeypatch.setattr(InMemory, "look_up", look_up)
+    deliver(about(row))
+    apply_due()
+    assert stored(late[0]).status == "received", "it may speak of what the answer did not know"

@@ -32,6 +32,11 @@ def whole_round() -> Round:
     )
 
 
+def heard_beat() -> None:
+    """A tick arrived: whatever becomes of its round, beat lives."""
+    store.pulse("beat")
+
+
 def sweep_round() -> int:
     """Take back what dead workers held, and ask people about what waits too long."""
     done = sweep.sweep() + sweep.open_cases_for_waiting()

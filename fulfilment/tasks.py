@@ -13,7 +13,7 @@ from celery import current_app, shared_task
 from kombu.exceptions import OperationalError
 from kombu.pools import producers
 
-from fulfilment import rounds, store
+from fulfilment import rounds
 from fulfilment.conf import conf
 from fulfilment.dispatch import attempt
 from fulfilment.webhooks import applying
@@ -39,7 +39,7 @@ def dispatch(fulfilment_id: int) -> None:
 @shared_task(name="fulfilment.poll", ignore_result=True, max_retries=0)
 def poll() -> None:
     """Tell workers of due rows of which they may not have heard. The tick that says: beat lives."""
-    store.pulse("beat")
+    rounds.heard_beat()
     _alone("fulfilment.poll", lambda: rounds.dispatch_round(hint))
 
 

@@ -25,6 +25,7 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
     for name, _, module, work in LOOPS:
         monkeypatch.setattr(module, work, lambda *_, name=name, **__: made.append(name))
+    monkeypatch.setattr(rounds, "heard_beat", lambda: None)
     monkeypatch.setattr(sweeps, "release_abandoned", lambda: 0)
     monkeypatch.setattr(gate, "hold_expired", lambda: 0)
     return made

@@ -50,7 +50,12 @@ def _lease(settings: Conf) -> list[CheckMessage]:
 
 
 def _schedule(settings: Conf) -> list[CheckMessage]:
-    durations = (*settings.schedule, settings.poll_interval, settings.backoff_first)
+    durations = (
+        *settings.schedule,
+        settings.poll_interval,
+        settings.backoff_first,
+        settings.watch_every,
+    )
     if settings.schedule and all(d > timedelta(0) for d in durations) and 0 <= settings.jitter < 1:
         return []
     return [

@@ -21,6 +21,8 @@ class Conf:
     schedule: tuple[timedelta, ...] = tuple(
         timedelta(seconds=s) for s in (30, 120, 300, 900, 3600, 10800, 43200, 86400)
     )
+    # How often something that is done is asked about again, as long as its provider may give it back.
+    watch_every: timedelta = timedelta(days=1)
     jitter: float = 0.2  # of each distance, so that an outage's rows do not return as one wave
     case_deadline: timedelta = timedelta(hours=24)  # or 80 % of the dedupe window, if sooner
     pending_deadline: timedelta = timedelta(hours=1)  # then a person hears of a waiting row

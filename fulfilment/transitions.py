@@ -21,6 +21,7 @@ def move(
     actor: str,
     reason: str,
     next_check_at: datetime | None = None,
+    recheck_at: datetime | None = None,
     attempt: Attempt | None = None,
     evidence: Evidence | None = None,
     only_if: Q | None = None,
@@ -31,9 +32,10 @@ def move(
 
     Returns the row as it is now, or None where another worker got there first: an ordinary
     branch, after which what the caller learnt is evidence to keep. `next_check_at` is due exactly
-    for open states. `passing` says that a verdict follows in the same transaction, so nobody but the
-    journal is told of this one. `counters` are the row's own (`checks`, `refusals`, `failed_starts`);
-    `only_if` joins the compare-and-set, so that what it asks cannot change in between.
+    for open states, `recheck_at` is for decided ones. `passing` says that a verdict follows in the
+    same transaction, so nobody but the journal is told of this one. `counters` are the row's own
+    (`checks`, `refusals`, `failed_starts`); `only_if` joins the compare-and-set, so that what it asks
+    cannot change in between.
     A move that the machine does not have raises `IntegrityError` (the trigger).
     """
     if to.is_open == (next_check_at is None):
@@ -48,6 +50,7 @@ def move(
             version=F("version") + 1,
             reason=reason[:255],
             next_check_at=next_check_at,
+            recheck_at=recheck_at,
             state_changed_at=at,
             decided_at=None if to.is_open else at,
             **counters,

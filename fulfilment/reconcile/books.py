@@ -9,7 +9,7 @@ from fulfilment import transitions
 from fulfilment.errors import HandlerFailed
 from fulfilment.handlers import Handler, handlers_of
 from fulfilment.models import Attempt, Evidence, Fulfilment
-from fulfilment.reconcile import casebook, generations
+from fulfilment.reconcile import casebook, generations, timing
 from fulfilment.reconcile.verdicts import Fail, Fulfil, Reverse
 from fulfilment.states import State
 
@@ -64,8 +64,15 @@ def settle(
     connection, a deadlock or a lock that is not free is not their refusal: it is raised as it is,
     everything is undone, and the next look at the row tries again.
     """
+    recheck_at = timing.first_recheck_at(row.connector) if to is State.FULFILLED else None
     moved = transitions.move(
-        row, to=to, actor=actor, reason=reason, evidence=evidence, attempt=attempt
+        row,
+        to=to,
+        actor=actor,
+        reason=reason,
+        evidence=evidence,
+        attempt=attempt,
+        recheck_at=recheck_at,
     )
     if moved is None:
         raise transitions.stale(row.pk)

@@ -11,7 +11,7 @@ from fulfilment import store, transitions
 from fulfilment.errors import UnknownKind, VerdictRefused
 from fulfilment.handlers import Corrections, handlers_of
 from fulfilment.models import CaseAction, CaseReason, Evidence, Fulfilment
-from fulfilment.reconcile import books, casebook, generations, reading
+from fulfilment.reconcile import books, casebook, generations, reading, timing
 from fulfilment.reconcile.evidence import Finding, Source, Statement
 from fulfilment.reconcile.record import write
 from fulfilment.states import FREES_THE_PAYMENT, OPEN, State
@@ -101,7 +101,10 @@ def _stop(newer: Fulfilment, *, by: Fulfilment, actor: str) -> None:
 
 def _moved(row: Fulfilment, *, to: State, **move: Any) -> Fulfilment:
     check = store.now() if to.is_open else None
-    moved = transitions.move(row, to=to, next_check_at=check, passing=to.is_open, **move)
+    again = timing.first_recheck_at(row.connector) if to is State.FULFILLED else None
+    moved = transitions.move(
+        row, to=to, next_check_at=check, recheck_at=again, passing=to.is_open, **move
+    )
     if moved is None:
         raise transitions.stale(row.pk)
     return moved

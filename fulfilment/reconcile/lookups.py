@@ -6,6 +6,7 @@ The question is put outside any transaction. Its answer is evidence, and `resolv
 import logging
 from typing import Any
 
+from django.db import transaction
 from django.db.models import F
 
 from fulfilment import store
@@ -14,7 +15,7 @@ from fulfilment.connectors import registry
 from fulfilment.connectors.base import Connector, LookUp, NoInformation, NotFound
 from fulfilment.errors import VerdictRefused
 from fulfilment.models import CaseAction, Evidence, Fulfilment
-from fulfilment.reconcile import casebook, people, resolve
+from fulfilment.reconcile import casebook, people, resolve, timing
 from fulfilment.reconcile.evidence import CONCLUSIVE, Finding, Source, statement_of
 from fulfilment.reconcile.pace import Pacer
 from fulfilment.reconcile.record import record
@@ -96,7 +97,10 @@ def _look_up(pk: int, *, pacer: Pacer) -> None:
     if informed:
         waiting = Fulfilment.objects.filter(pk=pk, state=State.NEEDS_RECONCILIATION)
         waiting.update(checks=F("checks") + 1)
-    resolve.resolve(pk, news=[evidence.pk] if evidence else [], asked=True)
+    now = resolve.resolve(pk, news=[evidence.pk] if evidence else [], asked=True)
+    if not State(now.state).is_open:
+        with transaction.atomic():
+            timing.recheck_again(pk)
 
 
 def _ask(connector: Connector, reference: str) -> LookUp:

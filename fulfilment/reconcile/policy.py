@@ -5,12 +5,14 @@ judged here, together with all the others, by the same rules. What the rules can
 and then goes to a person; nothing fails because time passed.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from fulfilment.reconcile import absence, contradiction
+from fulfilment.reconcile import absence, arbiter, contradiction
 from fulfilment.reconcile.evidence import Fact, Finding, Source
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import (
+    Ask,
     Conflict,
     Fail,
     Fulfil,
@@ -137,16 +139,31 @@ def _wait(situation: Situation, *, reason: str) -> Verdict:
 
 def _after_the_verdict(situation: Situation) -> Verdict:
     """A reversal is a fact of its own. A contradiction asks a person again; it never overwrites."""
-    news = [f for f in situation.told if f.id in situation.news or _unjudged(situation, f)]
+    unjudged = [f for f in situation.told if f.id in situation.news or _unjudged(situation, f)]
+    overruled = frozenset(f.id for f in unjudged if arbiter.overrules(situation, f))
+    news = [f for f in unjudged if f.id not in overruled]
     for fact in news:
         if clash := contradiction.with_verdict(situation.state, fact):
-            return Conflict(reason=clash)
+            ask = arbiter.is_to_be_asked(situation, fact)
+            return Ask(reason=clash) if ask else Conflict(reason=clash)
     if situation.state is State.FULFILLED:
         if clash := contradiction.among(news, situation.amount, situation.currency):
             return Conflict(reason=clash)
         if back := _given_back(situation):
             return back
+        if _vanished(situation, news):
+            return Conflict(reason="the provider said done, and does not know it any more")
+    if overruled:
+        return Stand(
+            reason="the provider, when asked, takes back what it reported", overruled=overruled
+        )
     return Stand(reason="what was said agrees with the verdict")
+
+
+def _vanished(situation: Situation, news: Sequence[Fact]) -> bool:
+    """Not found after it was done, and that is a fact as it would be for an unknown one."""
+    newly = any(f.finding is Finding.NOT_FOUND for f in news)
+    return newly and bool(situation.unresolved) and absence.is_fact(situation)
 
 
 def _unjudged(situation: Situation, fact: Fact) -> bool:

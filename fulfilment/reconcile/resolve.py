@@ -19,6 +19,7 @@ from fulfilment.reconcile import aftermath, books, casebook, generations, policy
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import (
+    Ask,
     Conflict,
     Fail,
     Fulfil,
@@ -179,8 +180,8 @@ def _carry_out(
         case Conflict():
             casebook.open_case(row, reason=CaseReason.CONFLICT, actor=actor, note=verdict.reason)
             return timing.reschedule(row, situation, asked=asked)
-        case Stand():
-            return row
+        case Stand() | Ask():
+            return row  # about a verdict that was given, and this row has none
         case _:
             assert_never(verdict)
 

@@ -1,16 +1,19 @@
 """Sets when a row is looked at next. `next_check_at` is never empty in an open state."""
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import takewhile
 
 from django.db import transaction
+from django.db.models.functions import Least
 
 from fulfilment import starts, store, transitions
 from fulfilment.conf import conf
+from fulfilment.connectors.base import Capabilities
 from fulfilment.models import Fulfilment
-from fulfilment.reconcile import policy, schedule
+from fulfilment.reconcile import policy, reading, schedule, watch
 from fulfilment.reconcile.evidence import Finding, Source
 from fulfilment.reconcile.situation import Situation
 from fulfilment.reconcile.verdicts import Pace, Requeue
@@ -71,6 +74,52 @@ def postpone(fulfilment_id: int) -> None:
     # Where somebody moved it meanwhile, its next check is not ours to set.
     same = Fulfilment.objects.filter(pk=row.pk, version=row.version, state__in=OPEN)
     same.update(next_check_at=store.now() + pause, refusals=refusals)
+
+
+def ask_about_decided(row: Fulfilment) -> None:
+    """Let the next round of look-ups ask about a row that has its verdict."""
+    decided = Fulfilment.objects.filter(pk=row.pk).exclude(state__in=OPEN)
+    decided.update(recheck_at=Least(store.now(), "recheck_at"))
+
+
+def first_recheck_at(connector: str) -> datetime | None:
+    """When something that is done now is asked about first; None where nothing comes back."""
+    at = store.now()
+    return watch.next_at(_watch(reading.rules_of(connector).capabilities, now=at, decided_at=at))
+
+
+def recheck_again(fulfilment_id: int) -> None:
+    """Set when a decided row is asked about next, after it was asked about now."""
+    row = store.lock(fulfilment_id)
+    if State(row.state).is_open or row.decided_at is None:
+        return
+    situation = reading.situation_of(row)
+    asked = [f.finding for f in reversed(situation.facts) if f.source is Source.LOOKUP]
+    seen = _watch(situation.rules.capabilities, now=situation.now, decided_at=row.decided_at)
+    given_back = row.state == State.REVERSED
+    known = replace(
+        seen,
+        ends_at=None if given_back else seen.ends_at,
+        doubtful=len(list(takewhile(_DOUBTFUL.__contains__, asked))),
+        case_open=row.cases.filter(closed_at__isnull=True).exists(),
+    )
+    Fulfilment.objects.filter(pk=row.pk).update(recheck_at=watch.next_at(known))
+
+
+_DOUBTFUL = frozenset({Finding.NOT_FOUND, Finding.NO_INFORMATION})
+
+
+def _watch(capabilities: Capabilities, *, now: datetime, decided_at: datetime) -> watch.Watch:
+    settings = conf()
+    horizon = capabilities.late_reversal_horizon if capabilities.lookup_by_reference else None
+    return watch.Watch(
+        now=now,
+        ends_at=decided_at + horizon if horizon else None,
+        every=settings.watch_every,
+        schedule=settings.schedule,
+        jitter=_jitter(),
+        visible_after=capabilities.visible_after,
+    )
 
 
 def _pause(pace: Pace, *, refusals: int, position: int) -> timedelta:

@@ -76,13 +76,21 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stand:
-    """The verdict that was given stands."""
+class Ask:
+    """A report contradicts the verdict that stands: what counts is what the provider says if asked."""
 
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """The verdict that was given stands; `overruled` are the facts that the provider took back."""
+
+    reason: str
+    overruled: frozenset[int] = frozenset()
+
+
+Verdict: TypeAlias = Fulfil | Reverse | Fail | Requeue | Wait | OpenCase | Conflict | Ask | Stand
+
 # What a person may say instead of “failed”: not done, and sent again under a new reference.
 AGAIN = "send_again"
-
-Verdict: TypeAlias = Fulfil | Reverse | Fail | Requeue | Wait | OpenCase | Conflict | Stand

@@ -24,6 +24,15 @@ UPDATE fulfilment SET next_check_at = clock_timestamp() + %(meanwhile)s
 RETURNING id
 """
 
+# The same for what has its verdict and is asked about again.
+TAKE_DUE_RECHECK = """
+UPDATE fulfilment SET recheck_at = clock_timestamp() + %(meanwhile)s
+ WHERE id = (SELECT id FROM fulfilment
+              WHERE recheck_at <= clock_timestamp() AND connector <> ALL(%(without)s)
+              ORDER BY recheck_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+RETURNING id
+"""
+
 
 @contextmanager
 def alone(name: str) -> Iterator[bool]:
@@ -42,10 +51,13 @@ def alone(name: str) -> Iterator[bool]:
 def take_due_lookup(*, meanwhile: timedelta, without: Sequence[str] = ()) -> int | None:
     """The id of a row whose look-up is due; nobody else gets it before `meanwhile` is over.
 
-    Rows of the connectors in `without` are left for later.
+    What is open comes before what has its verdict. Rows of the connectors in `without` are left for
+    later.
     """
     values: dict[str, Any] = {"meanwhile": meanwhile, "without": list(without)}
     with connection.cursor() as cursor:
-        cursor.execute(TAKE_DUE_LOOKUP, values)
-        row = cursor.fetchone()
-    return row[0] if row else None
+        for statement in (TAKE_DUE_LOOKUP, TAKE_DUE_RECHECK):
+            cursor.execute(statement, values)
+            if row := cursor.fetchone():
+                return int(row[0])
+    return None

@@ -30,7 +30,7 @@ from fulfilment.connectors.base import (
     Unknown,
 )
 from fulfilment.models import Attempt, Evidence, Fulfilment
-from fulfilment.reconcile import resolve
+from fulfilment.reconcile import lookups, resolve
 from fulfilment.reconcile.evidence import HAPPENED, Finding, Source, Statement
 from fulfilment.reconcile.record import record
 from fulfilment.states import State
@@ -224,6 +224,13 @@ def event(row: Fulfilment, finding: Finding, **said: Any) -> Evidence:
     evidence = record(row, statement, source=Source.WEBHOOK, actor="provider:memory")
     resolve.resolve(row.pk, news=[evidence.pk])
     return evidence
+
+
+def denied(row: Fulfilment, provider: Provider) -> None:
+    """Reported as not done after it was done, by a provider that cannot be asked about it now."""
+    provider.can_be_asked = False
+    event(row, Finding.NOT_DONE)
+    lookups.look_up_due()
 
 
 def due(row: Fulfilment) -> None:

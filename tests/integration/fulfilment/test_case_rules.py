@@ -12,7 +12,7 @@ from fulfilment.errors import NoCase
 from fulfilment.models import Case, CaseAction, Fulfilment
 from fulfilment.reconcile import cases, lookups
 from fulfilment.reconcile.evidence import Finding
-from tests.integration.fulfilment.support import due, event, held, now, staff, start
+from tests.integration.fulfilment.support import denied, due, event, held, now, staff, start
 
 pytestmark = pytest.mark.django_db
 
@@ -139,9 +139,11 @@ class TestWorkingOnIt:
             step(row, actor=senior, **more)
         assert not Case.objects.exists()
 
-    def test_a_case_that_is_open_on_a_decided_row_can_be_worked_on(self, row, senior) -> None:
+    def test_a_case_that_is_open_on_a_decided_row_can_be_worked_on(
+        self, row, senior, provider
+    ) -> None:
         event(row, Finding.DONE)
-        event(row, Finding.NOT_DONE)
+        denied(row, provider)
         cases.take(row, actor=senior)
         cases.note(row, actor=senior, note="called the bank")
         assert words(row) == ["opened", "taken", "noted"]

@@ -12,7 +12,7 @@ from fulfilment.models import Case, CaseAction, Evidence, Fulfilment
 from fulfilment.reconcile import cases
 from fulfilment.reconcile.evidence import Finding
 from fulfilment.states import State, reference_of
-from tests.integration.fulfilment.support import event, now, path, staff, start
+from tests.integration.fulfilment.support import denied, event, now, path, staff, start
 from tests.integration.fulfilment.walk import walked
 
 pytestmark = pytest.mark.django_db
@@ -209,8 +209,8 @@ class TestLeavingItAsItIs:
     def test_a_success_that_was_denied_later_stands(self, senior, provider, books) -> None:
         row = start()
         attempt.run(row.pk)
-        provider.can_be_asked = False
-        event(row, Finding.NOT_DONE)
+        denied(row, provider)
+        provider.questions.clear()
         decide(now(row), senior, "fulfilled")
         assert Case.objects.get().closed_at is not None
         assert books.told == {"fulfilled": 1}

@@ -8,7 +8,7 @@ from fulfilment.dispatch.claim import claim
 from fulfilment.models import Case, Evidence, Fulfilment
 from fulfilment.reconcile import lookups
 from fulfilment.reconcile.evidence import Finding
-from tests.integration.fulfilment.support import due, event, held, now, path, staff, start
+from tests.integration.fulfilment.support import denied, due, event, held, now, path, staff, start
 
 pytestmark = pytest.mark.django_db
 
@@ -96,8 +96,10 @@ def test_another_amount_is_a_persons_to_judge(paid, books, said: dict[str, objec
     assert Case.objects.get().reason == "conflict"
 
 
-def test_a_denial_after_success_is_no_reversal_and_undoes_nothing(paid, books, caplog) -> None:
-    event(paid, Finding.NOT_DONE)
+def test_a_denial_after_success_is_no_reversal_and_undoes_nothing(
+    paid, books, caplog, provider
+) -> None:
+    denied(paid, provider)
     assert (now(paid).state, books.told) == ("fulfilled", {"fulfilled": 1})
     case = Case.objects.get()
     assert case.reason == "conflict"

@@ -12,7 +12,7 @@ from fulfilment.models import Case, CaseAction, Evidence, Fulfilment
 from fulfilment.reconcile import cases, lookups
 from fulfilment.reconcile.evidence import Finding
 from fulfilment.states import State
-from tests.integration.fulfilment.support import due, event, held, now, staff, start
+from tests.integration.fulfilment.support import denied, due, event, held, now, staff, start
 
 pytestmark = pytest.mark.django_db
 
@@ -231,7 +231,7 @@ def test_a_correction_above_the_limit_needs_two_as_well(provider, amy, bob, book
 def test_leaving_a_verdict_as_it_is_moves_no_money_and_needs_one(provider, amy) -> None:
     row = start()
     attempt.run(row.pk)
-    event(row, Finding.NOT_DONE)
+    denied(row, provider)
     decide(now(row), amy, "fulfilled")
     assert Case.objects.get().closed_at is not None
 

@@ -23,6 +23,9 @@ class Fault(StrEnum):
     REDIRECT = "redirect"  # not done, and answered with another address, where it would be done
     # What only the provider itself can do. Look-ups tell the same as the call.
     DECLINED = "declined"  # it says, finally, that it will not
+    TURNED_AWAY = (
+        "turned_away"  # it says, as documented, that nothing was begun for a reason of ours
+    )
     WRONG_AMOUNT = "wrong_amount"  # it says that it did it with another amount
     WRONG_CURRENCY = "wrong_currency"
     WRONG_RECIPIENT = "wrong_recipient"

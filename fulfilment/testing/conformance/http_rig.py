@@ -9,7 +9,12 @@ from fulfilment.testing.conformance.faults import Fault
 from fulfilment.testing.conformance.line import Answer, Line
 from fulfilment.testing.conformance.rig import Hooks
 
-_PROVIDERS_OWN: Final = (Fault.DECLINED, Fault.CACHED_ERROR, Fault.RETURNED_LATER)
+_PROVIDERS_OWN: Final = (
+    Fault.DECLINED,
+    Fault.TURNED_AWAY,
+    Fault.CACHED_ERROR,
+    Fault.RETURNED_LATER,
+)
 
 
 class HttpRig:
@@ -27,7 +32,7 @@ class HttpRig:
         self.line.altered = self._altered
 
     def provoke(self, fault: Fault) -> AbstractContextManager[None]:
-        """Make the provider itself do it: DECLINED, CACHED_ERROR, RETURNED_LATER."""
+        """Make the provider itself do it: DECLINED, TURNED_AWAY, CACHED_ERROR, RETURNED_LATER."""
         raise NotImplementedError(fault)
 
     def lie(self, fault: Fault, body: bytes) -> bytes:

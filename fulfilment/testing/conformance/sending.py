@@ -34,6 +34,17 @@ class Sending:
         assert world.rig.effects(row.reference) == 0
         assert world.told == {"failed": 1}
 
+    def test_a_refusal_for_a_reason_of_ours_waits_and_goes_again(self, world: World) -> None:
+        needs(world, Fault.TURNED_AWAY)
+        row = world.sent(Fault.TURNED_AWAY)
+        assert row.state == State.PENDING, (
+            f"documented as nothing begun, so the same reference goes again; it is {world.story(row)}"
+        )
+        assert world.told == {}
+        row = world.find_out(world.send(row))
+        assert row.state == State.FULFILLED, world.story(row)
+        assert world.rig.effects(row.reference) == 1
+
     @pytest.mark.parametrize("fault", DONE_IN_SILENCE)
     def test_what_is_done_in_silence_is_unknown_and_never_failed(
         self, world: World, fault: Fault

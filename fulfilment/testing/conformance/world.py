@@ -119,7 +119,7 @@ class World:
         self.rig.let_settle(row.reference)
         for _ in range(_TRIES if self.promises.lookup_by_reference else 0):
             row = self.now(row)
-            if row.state != State.NEEDS_RECONCILIATION:
+            if row.state != State.NEEDS_RECONCILIATION or self.cases(row):
                 break
             row = self.ask(row)
         return self.now(row)

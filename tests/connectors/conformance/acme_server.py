@@ -34,6 +34,8 @@ class Acme:
     def take(self, order: dict[str, Any]) -> tuple[int, Any]:
         """A transfer is asked for."""
         reference = order["reference"]
+        if self.fault == "turned_away":
+            return 429, {"message": "too many requests, nothing begun"}
         if self.fault == "cached_error":
             self._spoilt.add(reference)
         if reference in self._spoilt:

@@ -48,6 +48,12 @@ class TakesAnErrorForARefusal(SandboxConnector):
         return Refused(reason="HTTP 502") if isinstance(said, Unknown) else said
 
 
+class FailsWhatIsTurnedAway(SandboxConnector):
+    def send(self, instruction: Instruction, /) -> Outcome:
+        said = super().send(instruction)
+        return Declined(reason="rate limited") if isinstance(said, Refused) else said
+
+
 class FailsWhatExists(SandboxConnector):
     seen: set[str] = set()
 

@@ -24,6 +24,7 @@ _SENDS: dict[Fault, Any] = {
     Fault.LOST_ANSWER: "answer_lost",
     Fault.SLOW_ANSWER: "done",
     Fault.DECLINED: "declined",
+    Fault.TURNED_AWAY: "refused",
     Fault.RETURNED_LATER: "done",
 }
 _TYPES = {Finding.DONE: "succeeded", Finding.NOT_DONE: "failed", Finding.REVERSED: "reversed"}
@@ -95,7 +96,7 @@ class FakeRig:
         before = len(self.fake.calls())
         takes = timedelta(minutes=1) if fault is Fault.SLOW_ANSWER else timedelta(0)
         self.fake.on_send(_SENDS[fault], times=None, takes=takes)
-        if fault not in {Fault.DECLINED, Fault.RETURNED_LATER}:
+        if fault not in {Fault.DECLINED, Fault.TURNED_AWAY, Fault.RETURNED_LATER}:
             self.fake.on_look_up("no_information", times=None)
         try:
             yield

@@ -18,7 +18,11 @@ from tests.connectors.sandbox import ACCOUNT, Sandbox, until
 PHONE = "+2348012345678"
 _OTHER_SECRET = "whsec_" + "b" * 32
 _NEXT = "another secret of this test"
-_FAULTS = {Fault.DECLINED: "decline", Fault.CACHED_ERROR: "cached_500"}
+_FAULTS = {
+    Fault.DECLINED: "decline",
+    Fault.TURNED_AWAY: "refuse",
+    Fault.CACHED_ERROR: "cached_500",
+}
 _WORDS = {
     Finding.DONE: ("succeeded", "succeeded"),
     Finding.NOT_DONE: ("failed", "failed"),

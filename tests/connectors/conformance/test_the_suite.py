@@ -40,6 +40,11 @@ BROKEN = [
         says="nobody can know, and it is fulfilled",
     ),
     Broken(
+        connector=broken.FailsWhatIsTurnedAway,
+        test="test_a_refusal_for_a_reason_of_ours_waits_and_goes_again",
+        says="the same reference goes again; it is failed",
+    ),
+    Broken(
         connector=broken.FailsWhatExists,
         test="test_a_duplicate_is_looked_up_and_never_failed",
         says="it was done, and is needs_reconciliation.*not_done  duplicate reference",

@@ -27,6 +27,8 @@ def settings_hold(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Chec
         *_lease(settings),
         *_schedule(settings),
         *_limits(settings),
+        *_kept(settings),
+        *_generations(settings),
         *_health(settings),
         *_hints(settings),
         *_connectors(settings),
@@ -110,6 +112,33 @@ def _is_limit(limit: Any, *, like: str) -> bool:
     if like in health.COUNTS:
         return type(limit) is int and limit >= 0
     return isinstance(limit, timedelta) and limit > timedelta(0)
+
+
+def _kept(settings: Conf) -> list[CheckMessage]:
+    """A body that is gone before a provider's last word could not be shown to anybody."""
+    least, unapplied = timedelta(days=1), settings.unapplied_kept
+    if least <= settings.payloads_kept <= unapplied and settings.dead_after < unapplied:
+        return []
+    return [
+        Error(
+            "FULFILMENT['PAYLOADS_KEPT'] must be a day at least, and ['UNAPPLIED_KEPT'] no shorter "
+            "than that, and longer than DEAD_AFTER.",
+            hint="Leave both out to get the defaults, 90 and 400 days.",
+            id="fulfilment.E011",
+        )
+    ]
+
+
+def _generations(settings: Conf) -> list[CheckMessage]:
+    if settings.generations >= 1 and settings.retire_batch >= 1:
+        return []
+    return [
+        Error(
+            "FULFILMENT['GENERATIONS'] and ['RETIRE_BATCH'] count from 1.",
+            hint="GENERATIONS = 1: nothing is sent again under a new reference by a rule.",
+            id="fulfilment.E012",
+        )
+    ]
 
 
 def _hints(settings: Conf) -> list[CheckMessage]:

@@ -54,6 +54,11 @@ class Conf:
         timedelta(seconds=s) for s in (5, 15, 60, 300, 1800, 7200, 21600, 86400)
     )
     dead_after: timedelta = timedelta(hours=72)  # as long as most senders would go on trying
+    # Bodies of what was said, after the decision: as long as a provider would still talk about it.
+    payloads_kept: timedelta = timedelta(days=90)
+    # ... and of events that fitted nothing, which may be applied again that long after they came.
+    unapplied_kept: timedelta = timedelta(days=400)
+    retire_batch: int = 1000  # bodies per transaction of the clean-up
     cache: str | None = "default"  # the alias in CACHES of the filter of known events; or none
     cache_ttl: timedelta = timedelta(hours=24)
     breaker: timedelta = timedelta(seconds=5)  # how long a cache that failed is left alone

@@ -7,13 +7,14 @@ call. What was not done is found again by the next round.
 import logging
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 from celery import current_app, shared_task
 from kombu.exceptions import OperationalError
 from kombu.pools import producers
 
-from fulfilment import rounds
+from fulfilment import retention, rounds
 from fulfilment.conf import conf
 from fulfilment.dispatch import attempt
 from fulfilment.webhooks import applying
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 QUIET_FOR = 5.0
 # Of connecting and of each answer of the broker; both fit into the promised second.
 BROKER_TIMEOUT = 0.4
+
+# The same worker asks about payments: it must not be busy all night with what is not urgent.
+RETIRE_WITHIN = timedelta(minutes=10)
 
 _quiet_until = 0.0
 
@@ -65,6 +69,14 @@ def apply_event(event_id: int) -> None:
 def apply_due() -> None:
     """Apply the events of which no worker heard, and those that wait."""
     _alone("fulfilment.apply_due", rounds.apply_round)
+
+
+@shared_task(name="fulfilment.retire", ignore_result=True, max_retries=0)
+def retire() -> None:
+    """Take old bodies away. What is left when its time is over goes the next night."""
+    with locks.held("fulfilment.retire", ttl=RETIRE_WITHIN) as lock:
+        if not lock.busy:
+            retention.retire(within=RETIRE_WITHIN)
 
 
 def hint(fulfilment_id: int) -> None:

@@ -15,13 +15,11 @@ app.autodiscover_tasks()
 
 @app.on_after_configure.connect
 def _every_night(sender: Celery, **_: object) -> None:
-    """The clean-up, once a day in UTC. A hint that waited for hours is dropped: so would be two."""
-    sender.add_periodic_task(
-        crontab(hour="3", minute="17"),
-        sender.signature("idempotency.retire"),
-        name="idempotency.retire",
-        expires=3600,
-    )
+    """The clean-ups, once a day in UTC. A hint that waited for hours is dropped: so would be two."""
+    for name, minute in (("idempotency.retire", "17"), ("fulfilment.retire", "37")):
+        sender.add_periodic_task(
+            crontab(hour="3", minute=minute), sender.signature(name), name=name, expires=3600
+        )
 
 
 @app.on_after_configure.connect

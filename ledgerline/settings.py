@@ -210,6 +210,8 @@ FULFILMENT = {
         "FULFILMENT_SECOND_PERSON_ABOVE", "NGN=100000000,EUR=1000000,JPY=1000000"
     ),
     "POLL_INTERVAL": POLL_INTERVAL,
+    # What providers said word for word, after the decision (90 days); digests stay for ever.
+    "PAYLOADS_KEPT": env.seconds("FULFILMENT_PAYLOADS_KEPT", 90 * 86400),
     # From when on /readyz/machine, /metrics and the queue's page sound an alarm; the names and their
     # defaults stand in fulfilment/health/limits.py.
     "HEALTH": env.limits("FULFILMENT_HEALTH"),

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from fulfilment import store
 from fulfilment.admin import words
 from fulfilment.connectors import registry
@@ -13,6 +15,7 @@ from fulfilment.models import (
     Evidence,
     Finding,
     Fulfilment,
+    Payload,
     Source,
     Transition,
 )
@@ -90,7 +93,7 @@ def load(fulfilment: Fulfilment) -> Dossier:
     return Dossier(
         fulfilment=fulfilment,
         attempts=tuple(Attempt.objects.filter(fulfilment_id=fulfilment.pk).order_by("number")),
-        evidence=tuple(Evidence.objects.filter(fulfilment_id=fulfilment.pk).order_by("id")),
+        evidence=tuple(_evidence(fulfilment)),
         transitions=tuple(
             Transition.objects.filter(fulfilment_id=fulfilment.pk).order_by("version")
         ),
@@ -107,6 +110,12 @@ def load(fulfilment: Fulfilment) -> Dossier:
         proposal=_proposal(fulfilment),
         now=store.now(),
     )
+
+
+def _evidence(fulfilment: Fulfilment) -> QuerySet[Evidence]:
+    body = Payload.objects.filter(evidence=OuterRef("pk"))
+    said = Evidence.objects.filter(fulfilment_id=fulfilment.pk).order_by("id")
+    return said.annotate(has_body=Exists(body))
 
 
 def _proposal(fulfilment: Fulfilment) -> CaseAction | None:

@@ -11,10 +11,11 @@ from django.utils.text import capfirst
 from fulfilment.admin import words
 from fulfilment.admin.dossier import PROVIDER_SOURCES, Dossier
 from fulfilment.admin.money import money
+from fulfilment.conf import conf
 from fulfilment.models import Attempt, CaseAction, Evidence, Source, Transition
 from fulfilment.reconcile.verdicts import AGAIN
 from fulfilment.states import State
-from idempotency.times import when
+from idempotency.times import span, when
 
 # A row checked daily for ever says "not found" hundreds of times; this many alike become one line.
 FOLD_FROM = 3
@@ -108,7 +109,15 @@ def _grounds(evidence: Evidence) -> str:
     status = f"“{evidence.provider_status}”" if evidence.provider_status else ""
     name = f"their id {evidence.provider_id}" if evidence.provider_id else ""
     weight = "conclusive" if evidence.conclusive else "not conclusive"
-    return "; ".join(part for part in (evidence.detail, status, name, weight) if part)
+    parts = (evidence.detail, status, name, weight, _removed(evidence))
+    return "; ".join(part for part in parts if part)
+
+
+def _removed(evidence: Evidence) -> str:
+    """What is left of a body that the clean-up took away."""
+    if not evidence.digest or evidence.has_body:  # type: ignore[attr-defined]  # annotated
+        return ""
+    return f"body removed after {span(conf().payloads_kept)} (SHA-256 {evidence.digest})"
 
 
 def _action(action: CaseAction, number: str) -> Entry:

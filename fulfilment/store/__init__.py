@@ -4,6 +4,12 @@ One module for each thing they are about; they are called as `store.lock(…)`, 
 """
 
 from fulfilment.store.attempts import LOST, close, close_doubted, close_expired, mark_sent
+from fulfilment.store.bodies import (
+    DELETE_OF_EVENTS,
+    DELETE_OF_EVIDENCE,
+    EMPTY_CONFLICTS,
+    take_bodies,
+)
 from fulfilment.store.clock import now
 from fulfilment.store.events import insert_conflict, insert_event, lock_event
 from fulfilment.store.locks import lock, lock_payment, lock_unless_taken
@@ -11,6 +17,9 @@ from fulfilment.store.pulses import pulse
 from fulfilment.store.rounds import alone, take_due_lookup
 
 __all__ = [
+    "DELETE_OF_EVENTS",
+    "DELETE_OF_EVIDENCE",
+    "EMPTY_CONFLICTS",
     "LOST",
     "alone",
     "close",
@@ -25,5 +34,6 @@ __all__ = [
     "mark_sent",
     "now",
     "pulse",
+    "take_bodies",
     "take_due_lookup",
 ]

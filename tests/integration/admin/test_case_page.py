@@ -6,8 +6,10 @@ import pytest
 from django.utils import timezone
 
 from fulfilment.connectors.base import Capabilities, Dedupe
-from fulfilment.models import CaseReason, Finding
+from fulfilment.models import CaseReason, Finding, Source
 from fulfilment.reconcile import casebook
+from fulfilment.reconcile.evidence import Statement
+from fulfilment.reconcile.record import write
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
@@ -159,3 +161,13 @@ def test_a_decided_payment_keeps_its_page_and_says_who_decided(page):
     assert "NGN 100.00 was not paid out. Decided at" in read
     assert "by amy (staff): decided on ticket 12." in read
     assert "It is “not paid out” and no case is open." in read
+
+
+def test_of_a_body_that_was_taken_away_the_digest_is_shown(page):
+    row = cast.unknown()
+    body = Statement(finding=Finding.UNKNOWN, body=b"<html>")
+    kept = write(row, body, source=Source.LOOKUP, actor="resolver")
+    assert "body removed" not in page(row)
+    kept.payload.delete()
+    read = page(row)
+    assert f"body removed after 90 days (SHA-256 {kept.digest})" in read

@@ -148,7 +148,7 @@ def mother(provider: Sandbox) -> Iterator[subprocess.Popen[str]]:
         "SANDBOX_URL": provider.url,
         "SANDBOX_SECRET": provider.secret,
         "SANDBOX_WEBHOOK_SECRET": SECRET,
-        "IDLE_IN_TRANSACTION_TIMEOUT": "1.5",
+        "IDLE_IN_TRANSACTION_TIMEOUT": "4",
         "LOG_LEVEL": "CRITICAL",
     }
     command = [sys.executable, "-m", "tests.concurrency.killed.worker"]

@@ -26,6 +26,10 @@ class Said:
     by_worker: bool
     words: bytes = b""  # none: a connection
 
+    def is_like(self, other: "Said") -> bool:
+        """The same step of another run: the words are about another row."""
+        return (self.to, self.by_worker) == (other.to, other.by_worker)
+
     def __str__(self) -> str:
         if not self.words:
             return f"connecting to the {self.to}"

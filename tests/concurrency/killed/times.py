@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-LEASE = timedelta(seconds=2.5)
+LEASE = timedelta(seconds=3)
 TIMES = {
     "LEASE": LEASE,
-    "TOTAL_DEADLINE": timedelta(seconds=1.2),
+    "TOTAL_DEADLINE": timedelta(seconds=1.5),
     "MARGIN": timedelta(seconds=0.2),
     "SCHEDULE": (timedelta(seconds=0.3),),
     "JITTER": 0.0,

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import pytest
 from django.utils.module_loading import import_string
 
-from fulfilment import connectors
 from fulfilment.conf import conf
 from fulfilment.connectors.base import Connector
 from fulfilment.connectors.missing import Missing
@@ -23,8 +22,6 @@ from fulfilment.testing.conformance.secrecy import Secrecy
 from fulfilment.testing.conformance.sending import Sending
 from fulfilment.testing.conformance.world import World
 from fulfilment.testing.conformance.world import world as machine
-
-_MEMBERS = ("capabilities", "send", "look_up")
 
 
 class Conformance(Sending, Saying, Asking, Events, Promises, Secrecy):
@@ -47,10 +44,15 @@ class Conformance(Sending, Saying, Asking, Events, Promises, Secrecy):
             yield made
 
 
-def without_conformance() -> list[str]:
-    """The connectors that are shipped or configured here and that no imported subclass covers."""
+def without_conformance(*packages: str) -> list[str]:
+    """The connectors that no imported subclass of `Conformance` covers, by their dotted names.
+
+    Those that are configured here, but for what comes with `fulfilment` and was judged there; and
+    every class in `packages` that has what a connector has, configured or not.
+    """
     covered = {each.connector for each in _below(Conformance) if hasattr(each, "connector")}
-    return sorted(f"{c.__module__}.{c.__qualname__}" for c in _connectors() if c not in covered)
+    found = {*_configured(), *(each for name in packages for each in _shipped(name))}
+    return sorted(_name(each) for each in found if each not in covered)
 
 
 def _below(parent: type) -> Iterator[Any]:
@@ -59,18 +61,28 @@ def _below(parent: type) -> Iterator[Any]:
         yield from _below(child)
 
 
-def _connectors() -> set[Any]:
-    given = {entry["CLASS"] for entry in conf().connectors.values()}
-    return {*(import_string(c) if isinstance(c, str) else c for c in given), *_shipped()}
+def _configured() -> Iterator[Any]:
+    given = [entry["CLASS"] for entry in conf().connectors.values()]
+    classes = [import_string(each) if isinstance(each, str) else each for each in given]
+    return (each for each in classes if not _name(each).startswith("fulfilment."))
 
 
-def _shipped() -> Iterator[type]:
-    """Every class of `fulfilment.connectors` that has what a connector has."""
-    for module in pkgutil.walk_packages(connectors.__path__, f"{connectors.__name__}."):
-        if "__main__" in module.name or ".provider" in module.name:
-            continue
-        found = import_module(module.name)
-        for _, each in inspect.getmembers(found, inspect.isclass):
-            own = each.__module__ == found.__name__ and each not in {Connector, Missing}
-            if own and all(hasattr(each, name) for name in _MEMBERS):
-                yield each
+def _shipped(package: str) -> Iterator[type]:
+    root = import_module(package)
+    for module in pkgutil.walk_packages(root.__path__, f"{package}."):
+        if "__main__" not in module.name and ".provider" not in module.name:
+            found = import_module(module.name)
+            own = (
+                c
+                for _, c in inspect.getmembers(found, inspect.isclass)
+                if c.__module__ == module.name
+            )
+            yield from (c for c in own if c not in {Connector, Missing} and _speaks(c))
+
+
+def _speaks(each: type) -> bool:
+    return all(hasattr(each, name) for name in ("capabilities", "send", "look_up"))
+
+
+def _name(each: Any) -> str:
+    return f"{each.__module__}.{each.__qualname__}"

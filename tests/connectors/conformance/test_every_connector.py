@@ -23,8 +23,12 @@ def judged() -> None:
 
 def test_every_connector_is_held_to_the_suite() -> None:
     judged()
-    missing = without_conformance()
+    missing = without_conformance("fulfilment.connectors")
     assert not missing, f"nobody has shown that {missing} keep what connectors promise: ADDING.md"
+
+
+def test_one_that_is_shipped_and_not_configured_is_looked_for_as_well() -> None:
+    assert f"{__name__}.Unproven" in without_conformance(__package__)
 
 
 def test_a_configured_connector_that_nobody_judged_is_named(settings: Any) -> None:

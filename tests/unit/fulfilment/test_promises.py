@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from tests.unit.fulfilment.build import (
     situation,
 )
 
+TESTS = Path(__file__).parents[2]
 CALL = DEADLINE + MARGIN
 LONG_AGO = timedelta(hours=3)
 
@@ -63,8 +65,8 @@ DRIVEN: dict[str, tuple[Capabilities, dict[str, Any], Callable[[Capabilities], A
 # Driven where there are rows and events: by the test that is named.
 DRIVEN_ELSEWHERE = {
     "webhook_has_id": "integration/webhooks/test_without_id.py",
-    "webhook_authenticates_body": "integration/webhooks/test_applying.py",
-    "late_reversal_horizon": "connectors/conformance/test_sandbox.py",
+    "webhook_authenticates_body": "integration/webhooks/test_routes.py",
+    "late_reversal_horizon": "integration/fulfilment/test_horizon.py",
 }
 
 
@@ -81,6 +83,11 @@ def test_nothing_is_declared_in_vain() -> None:
     assert declared == DRIVEN.keys() | DRIVEN_ELSEWHERE.keys(), (
         "a capability that drives nothing makes people find out what nobody needs"
     )
+
+
+@pytest.mark.parametrize(("name", "path"), DRIVEN_ELSEWHERE.items())
+def test_what_is_driven_elsewhere_is_flipped_there(name: str, path: str) -> None:
+    assert f"{name}=" in (TESTS / path).read_text(), f"{path} shows nothing about {name}"
 
 
 def doubts(capabilities: Capabilities, *, has_events: bool = True) -> list[str]:

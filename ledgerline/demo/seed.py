@@ -26,7 +26,7 @@ CUSTOMERS = {
 AGENT = ("ask_provider", "cancel_pending", "ask_held")
 DECIDES = (
     *AGENT,
-    *("resolve_fulfilled", "resolve_failed", "correct_failed"),
+    *("resolve_fulfilled", "resolve_failed", "correct_failed", "send_again"),
     "replay_event",
     *("settle_held", "release_held", "view_body"),
     *("settle_held_action", "release_held_action"),

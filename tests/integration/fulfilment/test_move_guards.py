@@ -1,6 +1,7 @@
 """What each move needs beyond a way, held by the database: asked here from raw SQL."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -19,15 +20,16 @@ pytestmark = pytest.mark.django_db
 LONG = timedelta(hours=3)  # a lease that began two hours ago and is not over
 
 
-def refused(rule: str) -> AbstractContextManager[Any]:
-    """The statement is refused, by the constraint of this very name."""
-
-    def by_name(error: BaseException) -> bool:
-        found = getattr(getattr(error.__cause__, "diag", None), "constraint_name", "")
-        assert found == rule, f"refused by {found or error}, and not by {rule}"
-        return True
-
-    return pytest.raises(IntegrityError, check=by_name)
+@contextmanager
+def refused(rule: str) -> Iterator[None]:
+    """What is done inside is refused, by the constraint of this very name."""
+    by = ""
+    try:
+        yield
+    except IntegrityError as error:
+        by = getattr(getattr(error.__cause__, "diag", None), "constraint_name", "") or str(error)
+    assert by, f"psql got through: {rule} is missing, or lets this pass"
+    assert by == rule, f"refused by {by}, and not by {rule}"
 
 
 def raw(statement: str, *values: object) -> None:

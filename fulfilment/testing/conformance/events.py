@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fulfilment import rounds
 from fulfilment.models import ProviderEvent
 from fulfilment.reconcile.evidence import Finding
 from fulfilment.states import State
@@ -30,7 +29,7 @@ class Events:
         body = world.tell(row.reference, Finding.DONE)
         for _ in range(3):
             world.deliver(body)
-            rounds.apply_round()
+            world.hear()
         assert _stored() == 1, "each delivery is taken for an event of its own"
         assert world.told == {"fulfilled": 1}
 
@@ -56,7 +55,7 @@ class Events:
         world.rig.let_return(row.reference)
         world.tell(row.reference, Finding.REVERSED)
         world.deliver(done)
-        rounds.apply_round()
+        world.hear()
         assert world.now(row).state == State.REVERSED, world.story(row)
         assert world.told == {"fulfilled": 1, "reversed": 1}
 
@@ -96,7 +95,7 @@ class Events:
             case _:
                 world.deliver(body.replace(b"1", b"2", 1), headers=good, status=401)
         assert _stored() == 0
-        rounds.apply_round()
+        world.hear()
         assert world.now(row).state == State.NEEDS_RECONCILIATION, world.story(row)
 
     def test_an_event_for_somebody_else_moves_nothing(self, world: World) -> None:
@@ -104,7 +103,7 @@ class Events:
         row = world.sent(Fault.LOST_ANSWER)
         for whose, body in world.hooks.strangers(row.reference).items():
             world.deliver(body)
-            rounds.apply_round()
+            world.hear()
             assert world.now(row).state == State.NEEDS_RECONCILIATION, (
                 f"an event of {whose} was believed: {world.story(row)}"
             )

@@ -26,10 +26,11 @@ from fulfilment.states import State
 from fulfilment.testing.conformance.faults import SLOW, Fault
 from fulfilment.testing.conformance.rig import Hooks, Rig
 from fulfilment.testing.deliveries import deliver
-from fulfilment.testing.passing import make_due
+from fulfilment.testing.passing import make_due, pass_time
 
 NAME: Final = "conformance"  # of the connector, of the provider of events and of the kind
 _SHORT: Final = timedelta(seconds=0.4)  # a deadline, where a fault takes all the time there is
+_MOMENT: Final = timedelta(minutes=1)  # after which events may make us ask the same again
 _TRIES: Final = 4  # look-ups until what the provider knows must be known here
 
 
@@ -142,8 +143,15 @@ class World:
         """An event of the provider's, delivered and applied. Returns its body."""
         body = self.hooks.event(reference, said)
         self.deliver(body)
-        rounds.apply_round()
+        self.hear()
         return body
+
+    def hear(self) -> None:
+        """Apply what was delivered; where it is only a reason to ask, also once that may be done."""
+        rounds.apply_round()
+        if not self.promises.webhook_authenticates_body:
+            pass_time(_MOMENT)
+            rounds.apply_round()
 
     def deliver(self, body: bytes, *, status: int = 200, **given: Any) -> HttpResponse:
         """One delivery of these bytes; `secret`, `at` or `headers` where they are odd."""

@@ -36,7 +36,11 @@ class Conf:
     crashes: int = 5  # of workers that had one row in hand; then a person is asked about it
     poll_interval: timedelta = timedelta(seconds=5)
     batch: int = 100  # rows per run of a sweep: the next run takes the rest
-    lookups_per_second: float = 5.0  # per connector
+    lookups_per_second: float = 5.0  # per connector, of all processes together, whoever asks
+    # After so many calls in a row that brought no answer nobody calls this connector for a while;
+    # then one caller tries. (`breaker` is the cache's.)
+    breaker_after: int = 10
+    breaker_open: timedelta = timedelta(seconds=30)
     hint: str | None = "fulfilment.tasks.hint"  # what tells a worker of a new row; None: the poller
     connectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # Who sends us events: {provider: {CONNECTOR, SECRETS, …}}; the provider is the name in the

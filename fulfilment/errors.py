@@ -53,6 +53,16 @@ class VerdictRefused(FulfilmentError):
         super().__init__(reason)
 
 
+class NotAskedNow(VerdictRefused):
+    """The provider is not asked at this moment, for its sake or for ours."""
+
+    code = "not_asked_now"
+
+    def __init__(self, reason: str = "", *, until: datetime | None = None):
+        self.until = until  # nobody asks before; None: it is only busy
+        super().__init__(reason)
+
+
 class NoCase(FulfilmentError):
     """It is decided and no case is open. Open a case first, if there is something to look at."""
 

@@ -4,6 +4,7 @@ Constraints and triggers of the database enforce the rules; see `migrations/0002
 """
 
 from fulfilment.models.cases import Case, CaseAction
+from fulfilment.models.connector import ConnectorStanding
 from fulfilment.models.events import (
     WAITING,
     EventStatus,
@@ -23,6 +24,7 @@ __all__ = [
     "Case",
     "CaseAction",
     "CaseReason",
+    "ConnectorStanding",
     "EventStatus",
     "Evidence",
     "Finding",

@@ -15,6 +15,7 @@ from fulfilment.store.events import insert_conflict, insert_event, lock_event
 from fulfilment.store.locks import lock, lock_payment, lock_unless_taken
 from fulfilment.store.pulses import pulse
 from fulfilment.store.rounds import alone, take_due_lookup
+from fulfilment.store.turns import busy_connectors, take_turn
 
 __all__ = [
     "DELETE_OF_EVENTS",
@@ -22,6 +23,7 @@ __all__ = [
     "EMPTY_CONFLICTS",
     "LOST",
     "alone",
+    "busy_connectors",
     "close",
     "close_doubted",
     "close_expired",
@@ -36,4 +38,5 @@ __all__ = [
     "pulse",
     "take_bodies",
     "take_due_lookup",
+    "take_turn",
 ]

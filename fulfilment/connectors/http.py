@@ -54,6 +54,7 @@ def call(
     headers: Mapping[str, str] | None = None,
     json_body: Any = None,
     content: bytes | None = None,
+    max_body: int = MAX_BODY,
 ) -> Reply | NotSent | Unknown:
     """Make one call and say what is known of it. Never raises for what the network does.
 
@@ -73,11 +74,19 @@ def call(
         except UnicodeEncodeError as error:
             return _unwritable(error)
         sent_headers["content-type"] = "application/json"
-    return _run(_call(method, url, deadline=deadline, headers=sent_headers, content=content))
+    return _run(
+        _call(method, url, deadline=deadline, headers=sent_headers, content=content, most=max_body)
+    )
 
 
 async def _call(
-    method: str, url: str, *, deadline: timedelta, headers: Mapping[str, str], content: bytes | None
+    method: str,
+    url: str,
+    *,
+    deadline: timedelta,
+    headers: Mapping[str, str],
+    content: bytes | None,
+    most: int,
 ) -> Reply | NotSent | Unknown:
     whole = deadline.total_seconds()
     try:
@@ -86,7 +95,7 @@ async def _call(
                 request = client.build_request(method, url, headers=headers, content=content)
             except UnicodeEncodeError as error:
                 return _unwritable(error)
-            return await _read(await client.send(request, stream=True))
+            return await _read(await client.send(request, stream=True), most=most)
     except _NEVER_LEFT as error:
         return NotSent(reason=_told(error))
     except TimeoutError:
@@ -105,13 +114,13 @@ def _client(whole: float) -> httpx2.AsyncClient:
     )
 
 
-async def _read(response: httpx2.Response) -> Reply | Unknown:
+async def _read(response: httpx2.Response, *, most: int) -> Reply | Unknown:
     """The body as it came, undecoded: a small compressed body may unfold to gigabytes."""
     body = bytearray()
     async for piece in response.aiter_raw():
         body += piece
-        if len(body) > MAX_BODY:
-            return Unknown(reason=f"HTTP {response.status_code} with a body above {MAX_BODY} bytes")
+        if len(body) > most:
+            return Unknown(reason=f"HTTP {response.status_code} with a body above {most} bytes")
     return Reply(response.status_code, dict(response.headers), bytes(body))
 
 

@@ -1,0 +1,114 @@
+"""What each answer of the bank's door for files and of its status query means. Pure.
+
+Both answer in JSON. Whatever is not written here is `Unknown`, or `NoInformation` when asked.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fulfilment.connectors.base import (
+    Accepted,
+    Declined,
+    Done,
+    LookUp,
+    NoInformation,
+    NotFound,
+    Outcome,
+    Refused,
+    Reversed,
+    Unknown,
+)
+from fulfilment.connectors.http import Reply
+
+# The bank has had a file with this MsgId, so the payment exists, or something else under its name.
+DUPLICATE: Final = "DUPL"
+_MAX: Final = 2**63 - 1
+
+
+def sent(reply: Reply, *, reference: str) -> Outcome:
+    """The outcome of posting a file with one payment."""
+    said = reply.json()
+    if reply.status in {401, 403}:
+        # Refused at the door, before the file was read.
+        return Refused(
+            reason=f"HTTP {reply.status}: our credentials are not taken", body=reply.body
+        )
+    if not isinstance(said, dict) or said.get("msg_id") != reference:
+        return Unknown(reason=f"HTTP {reply.status} without our message id", body=reply.body)
+    if reply.status == 422 and said.get("status") == "RJCT":
+        return _file_rejected(reply, said)
+    if reply.status == 202:
+        return _file_taken(reply, said, reference=reference)
+    return Unknown(reason=f"HTTP {reply.status}", body=reply.body)
+
+
+def looked_up(reply: Reply, *, reference: str) -> LookUp:
+    """What the status query says about one end-to-end id."""
+    said = reply.json()
+    if reply.status == 404:
+        # With the bank's own word only: a wrong address answers 404 as well.
+        named = isinstance(said, dict) and reference in str(said.get("error", ""))
+        return NotFound(body=reply.body) if named else _odd(reply)
+    if reply.status != 200 or not isinstance(said, dict):
+        return _odd(reply)
+    if said.get("end_to_end_id") != reference:
+        return _odd(reply)
+    match said.get("status"), said.get("booked_at"):
+        case "accepted", None:
+            return Accepted(status="accepted", body=reply.body)  # taken, and no money moved yet
+        case "accepted", str():
+            return Done(**_booked(said, reply))  # the debit is booked
+        case "returned", _:
+            return Reversed(**_booked(said, reply))
+        case "rejected", _:
+            return Declined(reason=_reason(said), status="rejected", body=reply.body)
+        case _:
+            return _odd(reply)
+
+
+def _file_rejected(reply: Reply, said: Mapping[str, Any]) -> Outcome:
+    if said.get("reason") == DUPLICATE:
+        return Unknown(reason="the bank has had this message: it is looked up", body=reply.body)
+    # Nothing of a rejected file is carried out, whatever is wrong with it.
+    return Declined(reason=_reason(said), status="RJCT", body=reply.body)
+
+
+def _file_taken(reply: Reply, said: Mapping[str, Any], *, reference: str) -> Outcome:
+    match said.get("payments"):
+        case [{"end_to_end_id": str(named), "outcome": str(outcome)} as payment]:
+            pass
+        case _:
+            return Unknown(reason="the answer does not name our payment alone", body=reply.body)
+    if named != reference:
+        return Unknown(reason="the answer names another payment", body=reply.body)
+    if outcome == "accepted":
+        return Accepted(status=_word(said.get("status")), body=reply.body)
+    if outcome == "rejected":
+        return Declined(reason=_reason(payment), status="rejected", body=reply.body)
+    return Unknown(reason="the payment's outcome has no documented meaning", body=reply.body)
+
+
+def _booked(said: Mapping[str, Any], reply: Reply) -> dict[str, Any]:
+    amount = said.get("amount")
+    return {
+        "amount": amount if type(amount) is int and 0 < amount <= _MAX else None,
+        "currency": _word(said.get("currency"))[:3],
+        "provider_id": _word(said.get("id"))[:128],
+        "status": _word(said.get("status"))[:64],
+        "recipient": _word(said.get("creditor_iban"))[:64],
+        "body": reply.body,
+    }
+
+
+def _reason(said: Mapping[str, Any]) -> str:
+    """The bank's code (ISO 20022 external code set), and nothing of its sentence: it quotes names."""
+    return f"the bank rejected it: {_word(said.get('reason'))[:16] or 'no code'}"
+
+
+def _odd(reply: Reply) -> NoInformation:
+    return NoInformation(reason=f"HTTP {reply.status} with an unexpected body", body=reply.body)
+
+
+def _word(value: Any) -> str:
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return text if text.isprintable() else ""

@@ -49,6 +49,7 @@ class Conf:
     # believed; or ACCOUNTS, {account: connectors}, where the provider knows us by several accounts
     # or sends events of accounts that are not ours. A connector is one account in one mode.
     webhooks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    mailbox_every: timedelta = timedelta(minutes=1)  # of each provider whose messages are fetched
     event_hint: str | None = "fulfilment.tasks.hint_event"  # of a new event; None: the poller
     skew: timedelta = timedelta(minutes=5)  # between the sender's clock and ours, both ways
     max_bytes: int = 1024 * 1024  # of an event's body

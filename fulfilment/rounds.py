@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fulfilment import store
 from fulfilment.dispatch import attempt, poll, sweep
 from fulfilment.reconcile import lookups
-from fulfilment.webhooks import applying
+from fulfilment.webhooks import applying, mailbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +18,7 @@ class Round:
 
     swept: int
     asked: int
+    fetched: int
     applied: int
     dispatched: int
 
@@ -27,6 +28,7 @@ def whole_round() -> Round:
     return Round(
         swept=sweep_round(),
         asked=look_up_round(),
+        fetched=mailbox_round(),
         applied=apply_round(),
         dispatched=dispatch_round(),
     )
@@ -47,6 +49,11 @@ def sweep_round() -> int:
 def look_up_round() -> int:
     """Make the look-ups that are due."""
     return lookups.look_up_due()
+
+
+def mailbox_round() -> int:
+    """Fetch the messages of providers that send none by themselves."""
+    return mailbox.fetch_due()
 
 
 def apply_round() -> int:

@@ -59,6 +59,12 @@ def look_up() -> None:
     rounds.look_up_round()
 
 
+@shared_task(name="fulfilment.fetch", ignore_result=True, max_retries=0)
+def fetch() -> None:
+    """Fetch the messages of providers that send none by themselves."""
+    rounds.mailbox_round()
+
+
 @shared_task(name="fulfilment.apply_event", ignore_result=True, max_retries=0)
 def apply_event(event_id: int) -> None:
     """Apply one event of a provider, if it waits and is due."""

@@ -179,6 +179,7 @@ CELERY_BEAT_SCHEDULE = {
         "fulfilment.poll",
         "fulfilment.sweep",
         "fulfilment.look_up",
+        "fulfilment.fetch",
         "fulfilment.apply_due",
         "idempotency.recover",
     )

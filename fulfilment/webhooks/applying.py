@@ -81,7 +81,7 @@ def _apply(event: ProviderEvent) -> None:
     if row is None:
         _wait(event, reason="nothing with this reference is known here")
     elif entry.authenticates_body:
-        _record(event, said, row)
+        _record(event, said, row, source=Source.STATEMENT if entry.mailbox else Source.WEBHOOK)
         _judge(event)
     else:
         _ask(event, row)
@@ -123,7 +123,7 @@ def _subject(event: ProviderEvent, said: Event, entry: entries.Entry) -> Fulfilm
     return row
 
 
-def _record(event: ProviderEvent, said: Event, row: Fulfilment) -> None:
+def _record(event: ProviderEvent, said: Event, row: Fulfilment, *, source: Source) -> None:
     """Commit what it says before anybody acts on it, once: a second worker finds it there."""
     with transaction.atomic(durable=True):
         kept = store.lock_event(event.pk)
@@ -131,7 +131,7 @@ def _record(event: ProviderEvent, said: Event, row: Fulfilment) -> None:
             evidence = write(
                 row,
                 said.statement(body=_body(event)),
-                source=Source.WEBHOOK,
+                source=source,
                 actor=f"provider:{event.provider}",
                 said_at=said.said_at,
             )

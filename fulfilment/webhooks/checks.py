@@ -23,7 +23,7 @@ def intake_holds(settings: Conf) -> Iterable[CheckMessage]:
         try:
             entry = entries.build(provider, given)
         except Exception as error:  # noqa: BLE001  # a connector may raise anything here
-            hint = "CONNECTOR names one of FULFILMENT['CONNECTORS'] that has `webhooks`."
+            hint = "CONNECTOR names one of FULFILMENT['CONNECTORS'] with `webhooks` or a `mailbox`."
             yield Error(f"{named} cannot be used: {error}", hint=hint, id="fulfilment.E006")
         else:
             built.append(entry)
@@ -37,6 +37,8 @@ def intake_holds(settings: Conf) -> Iterable[CheckMessage]:
 
 
 def _secrets(named: str, entry: Entry) -> Iterable[CheckMessage]:
+    if entry.webhooks is None:
+        return  # its messages are fetched: the connector's own credentials prove them
     if entry.secrets and all(entry.webhooks.usable(secret) for secret in entry.secrets):
         return
     yield Error(

@@ -8,7 +8,7 @@ from typing import Any, cast
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.webhooks.errors import EventMalformed, ProviderUnknown
-from fulfilment.webhooks.event import Event, Webhooks
+from fulfilment.webhooks.event import Event, Mailbox, Webhooks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,8 @@ class Entry:
     """
 
     provider: str
-    webhooks: Webhooks
+    webhooks: Webhooks | None  # None: it sends nothing to us, and its messages are fetched
+    mailbox: Mailbox | None
     secrets: tuple[str, ...] = field(repr=False)
     livemode: bool
     # Whose fulfilments an account may speak about: nobody else's. None: all of them, `connectors`.
@@ -41,9 +42,16 @@ class Entry:
         whose events have no id of their own gets them named by what identifies them, and whatever
         else its connector calls them does not count.
         """
-        said = self.webhooks.read(raw_body)
+        said = self._reader.read(raw_body)
         mode = self.livemode if said.livemode is None else said.livemode
         return replace(said, provider=self.provider, livemode=mode, dedupe_key=self._name(said))
+
+    @property
+    def _reader(self) -> Webhooks | Mailbox:
+        reader = self.webhooks or self.mailbox
+        if reader is None:
+            raise ProviderUnknown
+        return reader
 
     def _name(self, said: Event) -> str:
         if not self.has_id:
@@ -80,13 +88,14 @@ def build(provider: str, given: Mapping[str, Any]) -> Entry:
     """The entry from its settings: CONNECTOR, SECRETS and, where they are needed, the others."""
     name = str(given["CONNECTOR"])
     connector = registry.build(name)
-    webhooks = getattr(connector, "webhooks", None)
-    if webhooks is None:
-        raise ValueError(f"the connector {name!r} receives no events")
+    webhooks, mailbox = (getattr(connector, way, None) for way in ("webhooks", "mailbox"))
+    if webhooks is None and mailbox is None:
+        raise ValueError(f"the connector {name!r} receives no events and has no mailbox")
     accounts = given.get("ACCOUNTS")
     return Entry(
         provider=provider,
-        webhooks=cast("Webhooks", webhooks),
+        webhooks=cast("Webhooks | None", webhooks),
+        mailbox=None if webhooks else cast("Mailbox | None", mailbox),
         secrets=several(given.get("SECRETS") or ()),
         livemode=given.get("LIVEMODE", True),
         accounts=None if accounts is None else {a: several(accounts[a]) for a in accounts},

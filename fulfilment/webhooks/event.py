@@ -1,10 +1,11 @@
 """What a provider's event says, in our words, and what reads it. Pure: no Django, no clock, no I/O."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
+from fulfilment.connectors.base import NoInformation
 from fulfilment.reconcile.evidence import CONCLUSIVE, Finding, Statement
 from fulfilment.webhooks.errors import EventMalformed
 
@@ -92,6 +93,25 @@ def _placed(moment: datetime | None) -> datetime | None:
     except OverflowError:
         return None
     return placed if placed.year in _YEARS else None
+
+
+class Mailbox(Protocol):
+    """What a provider tells us if we fetch it: the attribute `mailbox` of its connector.
+
+    Fetched over a call that we authenticate, so what it says is believed like an answer.
+    """
+
+    def letters(self) -> Sequence[Any] | NoInformation:
+        """The messages that wait, oldest first. Taking none of them away: a crash must lose none."""
+
+    def events(self, letter: Any) -> Sequence[bytes]:
+        """The bodies of its events, each of which `read` names `<letter.name>/<number from 0>`.
+
+        At least one, be it of a type that says nothing.
+        """
+
+    def read(self, raw_body: bytes) -> Event:
+        """The event in such a body. Raises `EventMalformed`."""
 
 
 class Webhooks(Protocol):

@@ -18,6 +18,7 @@ from fulfilment.checkpoints import checkpoint
 from fulfilment.conf import conf
 from fulfilment.models import ProviderEvent
 from fulfilment.webhooks import entries, routes, seen
+from fulfilment.webhooks.errors import ProviderUnknown
 from fulfilment.webhooks.event import Event
 
 log = logging.getLogger(__name__)
@@ -38,8 +39,17 @@ def accept(provider: str, *, headers: Mapping[str, str], raw_body: bytes, now: d
     again): when it returns, a committed row exists, whatever the cache knew.
     """
     entry = entries.entry(provider)
+    if entry.webhooks is None:
+        raise ProviderUnknown
     entry.webhooks.verify(headers, raw_body, secrets=entry.secrets, now=now, skew=conf().skew)
     checkpoint("webhook.verified")
+    return keep(entry, raw_body)
+
+
+def keep(entry: entries.Entry, raw_body: bytes) -> Receipt:
+    """Put an event on record, committed, whose body is known to be the provider's. Raises as
+    `accept`.
+    """
     event = entry.read(raw_body)
     digest = hashlib.sha256(event.content).hexdigest()
     place = seen.place_of(event, digest=digest)

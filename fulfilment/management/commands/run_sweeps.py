@@ -38,6 +38,6 @@ class Command(BaseCommand):
     def _round(self) -> None:
         done = rounds.whole_round()
         self.stdout.write(
-            f"swept {done.swept}, asked about {done.asked}, applied {done.applied}, "
+            f"swept {done.swept}, asked about {done.asked}, fetched {done.fetched}, applied {done.applied}, "
             f"dispatched {done.dispatched}"
         )

@@ -24,7 +24,7 @@ def test_one_round_sweeps_asks_and_dispatches_without_a_broker(provider) -> None
     provider.books[lost.reference] = lost.amount
     out = io.StringIO()
     call_command("run_sweeps", "--once", stdout=out)
-    assert out.getvalue() == "swept 1, asked about 0, applied 0, dispatched 1\n"
+    assert out.getvalue() == "swept 1, asked about 0, fetched 0, applied 0, dispatched 1\n"
     assert now(waiting).state == "fulfilled"
     due(lost)
     call_command("run_sweeps", "--once", stdout=out)

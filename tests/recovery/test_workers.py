@@ -183,3 +183,16 @@ def test_a_worker_and_its_children_share_no_connection(crew: Stack) -> None:
         family = [psutil.Process(crew.child(name).process.pid), *crew.pool(name)]
         ports = [c.laddr.port for p in family for c in p.net_connections("tcp") if c.raddr]
         assert len(ports) == len(set(ports)), "a connection is open in two processes"
+
+
+def test_one_process_without_any_broker_does_all_that_workers_and_beat_do(crew: Stack) -> None:
+    """`manage.py run_sweeps`; nobody else is left."""
+    everybody = (*CREW, *(f"beat-{name}" for name in CREW), "broker")
+    crew.kill(*everybody)
+    waiting = [outside() for _ in range(5)]
+    lost = [left_by_a_dead_worker(crew, sent=sent) for sent in (True, False)]
+    crew.sweeps()
+    settled(*waiting, *lost, manned=False)
+    paid_once(crew, *waiting, *lost)
+    crew.kill("sweeps")
+    crew.start(*reversed(everybody))

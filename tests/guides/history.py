@@ -9,6 +9,7 @@ from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
 
+from fulfilment.connectors import registry
 from fulfilment.models import (
     Case,
     CaseAction,
@@ -61,8 +62,13 @@ def _paid_abroad(phone: Phone) -> Fulfilment:
     key = str(uuid4())
     body = EXTERNAL | {"amount": 90_000, "narration": WRITTEN}
     row = sent(row_of(phone.pay(body, key=key)["Location"]))
-    told: dict[str, Any] = {"body": f'{{"sender": "{NAME}"}}'.encode(), "recipient": "****5566"}
+    told: dict[str, Any] = {"body": f'{{"sender": "{NAME}"}}'.encode(), "recipient": _named(row)}
     return says(row, Finding.DONE, **told)
+
+
+def _named(row: Fulfilment) -> str:
+    """Who was paid, as the provider names it."""
+    return registry.connector(row.connector).recipient(row.instruction)
 
 
 def _told_of(row: Fulfilment) -> None:

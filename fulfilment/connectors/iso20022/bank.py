@@ -70,7 +70,9 @@ class Bank:
 def _letter(listed: Any) -> Letter | None:
     match listed:
         case {"id": int(number), "type": str(kind), "releasedAt": str(at), "body": str(body)}:
-            return Letter(name=f"{kind}/{number}/{at}", kind=kind, body=body.encode())
+            return Letter(
+                name=f"{kind}/{number}/{at}", kind=kind, body=body.encode(errors="replace")
+            )
     return None
 
 

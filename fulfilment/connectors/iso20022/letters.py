@@ -57,7 +57,7 @@ def read(body: bytes) -> Event:
         sealed = json.loads(body.decode())
         name, kind, piece = sealed["name"], sealed["kind"], sealed["xml"]
         said = _said(xml.parse(piece.encode())) if piece else {}
-    except (ValueError, KeyError, TypeError, AttributeError, XmlRefused) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise EventMalformed("The body is no piece of a bank's message.") from error
     if sealed.get("odd"):
         said = {"finding": Finding.UNKNOWN}

@@ -20,8 +20,9 @@ from fulfilment.connectors.base import (
 )
 from fulfilment.connectors.http import Reply
 
-# The bank has had a file with this MsgId, so the payment exists, or something else under its name.
-DUPLICATE: Final = "DUPL"
+# The bank has had it, so the payment exists, or something else under its name: ISO 20022's external
+# code set has a code for each id that was seen before, DUPL is mock-bank's, and many banks say AM05.
+DUPLICATES: Final = frozenset({"DUPL", "AM05", "DU01", "DU02", "DU03", "DU04", "DU05"})
 _MAX: Final = 2**63 - 1
 
 
@@ -67,8 +68,8 @@ def looked_up(reply: Reply, *, reference: str) -> LookUp:
 
 
 def _file_rejected(reply: Reply, said: Mapping[str, Any]) -> Outcome:
-    if said.get("reason") == DUPLICATE:
-        return Unknown(reason="the bank has had this message: it is looked up", body=reply.body)
+    if _seen_before(said):
+        return _second_copy(reply)
     # Nothing of a rejected file is carried out, whatever is wrong with it.
     return Declined(reason=_reason(said), status="RJCT", body=reply.body)
 
@@ -84,8 +85,18 @@ def _file_taken(reply: Reply, said: Mapping[str, Any], *, reference: str) -> Out
     if outcome == "accepted":
         return Accepted(status=_word(said.get("status")), body=reply.body)
     if outcome == "rejected":
+        if _seen_before(payment):
+            return _second_copy(reply)
         return Declined(reason=_reason(payment), status="rejected", body=reply.body)
     return Unknown(reason="the payment's outcome has no documented meaning", body=reply.body)
+
+
+def _seen_before(said: Mapping[str, Any]) -> bool:
+    return _word(said.get("reason")) in DUPLICATES
+
+
+def _second_copy(reply: Reply) -> Unknown:
+    return Unknown(reason="the bank has had this message: it is looked up", body=reply.body)
 
 
 def _booked(said: Mapping[str, Any], reply: Reply) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 from fulfilment.connectors.iso20022 import xml
 from fulfilment.connectors.iso20022.amounts import minor
-from fulfilment.connectors.iso20022.mapping import DUPLICATE
+from fulfilment.connectors.iso20022.mapping import DUPLICATES
 from fulfilment.reconcile.evidence import Finding
 
 # ExternalPaymentTransactionStatus. None of the good ones says that money moved: a statement does.
@@ -28,14 +28,14 @@ _STATUS: Final[Mapping[str, Finding]] = {
 def report_says(piece: Element) -> dict[str, Any]:
     """Of one payment, or of a file that was answered as a whole."""
     status = xml.text(piece, "TxSts") or xml.text(piece, "GrpSts")
-    reason = xml.text(piece, "StsRsnInf", "Rsn", "Cd")
+    reasons = [xml.text(code) for rsn in xml.children(piece, "StsRsnInf", "Rsn") for code in rsn]
     finding = _STATUS.get(status, Finding.UNKNOWN)
-    if reason == DUPLICATE:
+    if DUPLICATES.intersection(reasons):
         finding = Finding.UNKNOWN  # about a second copy: the first one lives
     return {
         "reference": xml.text(piece, "OrgnlEndToEndId") or xml.text(piece, "OrgnlMsgId"),
         "finding": finding,
-        "provider_status": f"{status} {reason}".strip()[:64],
+        "provider_status": " ".join([status, *reasons]).strip()[:64],
     }
 
 

@@ -15,6 +15,7 @@ from fulfilment.connectors.base import NoInformation
 from fulfilment.models import ProviderEvent, Pulse
 from fulfilment.webhooks import entries, inbox
 from fulfilment.webhooks.entries import Entry
+from fulfilment.webhooks.errors import IntakeRefused
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +44,9 @@ def fetch(provider: str) -> int:
         )
         return 0
     new = _new(provider, letters)
-    for letter in new:
-        _keep(entry, letter)
+    kept = sum(_kept(entry, letter) for letter in new)
     store.pulse(_pulse(provider))
-    return len(new)
+    return kept
 
 
 def _due() -> list[str]:
@@ -80,6 +80,24 @@ def _new(provider: str, letters: Sequence[Any]) -> list[Any]:
     kept = ProviderEvent.objects.filter(provider=provider, dedupe_key__in=names)
     known = set(kept.values_list("dedupe_key", flat=True))
     return [letter for name, letter in names.items() if name not in known]
+
+
+def _kept(entry: Entry, letter: Any) -> bool:
+    """One message that cannot be kept must not keep those behind it, which may say what matters."""
+    try:
+        _keep(entry, letter)
+    except IntakeRefused as error:
+        log.exception(
+            "message not kept",
+            extra={
+                "action": "message_refused",
+                "provider": entry.provider,
+                "event": letter.name,
+                "code": error.code,
+            },
+        )
+        return False
+    return True
 
 
 def _keep(entry: Entry, letter: Any) -> None:

@@ -27,6 +27,7 @@ def _installs(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return seen
 
 
+@pytest.mark.long  # each makes a virtual environment, and one more
 def test_it_is_made_once_and_renewed_when_the_lock_changes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -40,6 +41,7 @@ def test_it_is_made_once_and_renewed_when_the_lock_changes(
     assert again == [folder], "the lock changed and nothing was installed"
 
 
+@pytest.mark.long
 def test_an_interrupted_install_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: Path) -> None:
         (folder / "half a package").touch()

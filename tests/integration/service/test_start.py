@@ -44,7 +44,12 @@ def start(role: str, folder: Path, **environment: str) -> subprocess.CompletedPr
     ("name", "value", "says"),
     [
         ("FULFILMENT_LEASE", "1", "must be longer than TOTAL_DEADLINE + MARGIN"),
-        ("LOCK_TIMEOUT", "60", "must be longer than LOCK_TIMEOUT (60 s). Raise STATEMENT_TIMEOUT"),
+        pytest.param(
+            "LOCK_TIMEOUT",
+            "60",
+            "must be longer than LOCK_TIMEOUT (60 s). Raise STATEMENT_TIMEOUT",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_process_does_not_start_with_settings_that_a_check_refuses(

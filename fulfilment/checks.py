@@ -26,6 +26,7 @@ def settings_hold(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Chec
     return [
         *_lease(settings),
         *_schedule(settings),
+        *_calls(settings),
         *_limits(settings),
         *_kept(settings),
         *_generations(settings),
@@ -68,6 +69,29 @@ def _schedule(settings: Conf) -> list[CheckMessage]:
             id="fulfilment.E003",
         )
     ]
+
+
+def _calls(settings: Conf) -> list[CheckMessage]:
+    """How often a provider is called: a budget of nothing would ask nobody, for ever."""
+    found: list[CheckMessage] = []
+    if not 0 < settings.lookups_per_second <= 10_000:
+        found.append(
+            Error(
+                "FULFILMENT['LOOKUPS_PER_SECOND'] must be above 0, and 10000 at most.",
+                hint="What the provider allows, for all processes together; 0.1 is one in 10 s.",
+                id="fulfilment.E021",
+            )
+        )
+    if settings.breaker_after < 1 or settings.breaker_open <= timedelta(0):
+        found.append(
+            Error(
+                "FULFILMENT['BREAKER_AFTER'] must be at least 1 and BREAKER_OPEN longer than "
+                "nothing.",
+                hint="Leave both out to get the defaults: 10 failures in a row, 30 s.",
+                id="fulfilment.E022",
+            )
+        )
+    return found
 
 
 def _limits(settings: Conf) -> list[CheckMessage]:

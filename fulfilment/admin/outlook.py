@@ -9,10 +9,10 @@ from django.utils.safestring import SafeString
 
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
-from fulfilment.admin.summary import overdue_before
+from fulfilment.admin.summary import at_rest, overdue_before
 from fulfilment.conf import conf
 from fulfilment.models import Finding, Source
-from fulfilment.reconcile import policy
+from fulfilment.reconcile import budget, policy
 from fulfilment.states import State
 from idempotency.times import span, when
 
@@ -35,8 +35,14 @@ def if_nothing_is_done(dossier: Dossier) -> Outlook:
     if due < overdue_before(dossier.now):
         return Outlook(_stopped(dossier, due), alarm=True)
     if dossier.state == State.NEEDS_RECONCILIATION:
-        return Outlook(_checks(dossier, due), alarm=False)
-    return Outlook(_on_its_way(dossier, due), alarm=False)
+        return Outlook(_and_rest(_checks(dossier, due), dossier), alarm=False)
+    return Outlook(_and_rest(_on_its_way(dossier, due), dossier), alarm=False)
+
+
+def _and_rest(text: SafeString, dossier: Dossier) -> SafeString:
+    """Nobody calls a provider for a while that did not answer several times in a row."""
+    mine = [row for row in budget.at_rest() if row.name == dossier.fulfilment.connector]
+    return format_html("{} {}", text, at_rest(mine[0])) if mine else text
 
 
 def _on_its_way(dossier: Dossier, due: datetime) -> SafeString:

@@ -8,11 +8,13 @@ from django.db.models import Count, Min, QuerySet, Sum
 from django.utils.safestring import SafeString
 
 from fulfilment import health
+from fulfilment.admin import words
 from fulfilment.admin.filters import BUCKETS
 from fulfilment.admin.money import money
 from fulfilment.conf import conf
 from fulfilment.health import limits
-from fulfilment.models import Case, Fulfilment
+from fulfilment.models import Case, ConnectorStanding, Fulfilment
+from fulfilment.reconcile import budget
 from fulfilment.states import OPEN, State
 from idempotency.times import when
 
@@ -75,6 +77,19 @@ def silent() -> list[str]:
     except DatabaseError:  # it did not answer in time; this page need not wait for it
         return []
     return [each.sentence for each in troubles if each.name.startswith("since_")]
+
+
+def resting() -> list[str]:
+    """The providers that nobody calls just now, a sentence each."""
+    return [at_rest(row) for row in budget.at_rest()]
+
+
+def at_rest(row: ConnectorStanding) -> str:
+    """Why nobody calls a provider now, and until when."""
+    return (
+        f"{words.provider(row.name)} is called again at {row.open_until:%H:%M:%S} UTC: it gave no "
+        f"answer {row.failures} times in a row."
+    )
 
 
 def open_cases_elsewhere() -> int:

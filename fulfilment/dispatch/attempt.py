@@ -14,11 +14,13 @@ from fulfilment.connectors.base import Instruction, NotSent, Outcome, Refused, U
 from fulfilment.dispatch.claim import Claimed, claim
 from fulfilment.errors import Gone
 from fulfilment.models import Attempt, Fulfilment
-from fulfilment.reconcile import resolve, timing
+from fulfilment.reconcile import budget, resolve, timing
 from fulfilment.reconcile.evidence import Source, Statement, statement_of
 from fulfilment.reconcile.record import record
 
 log = logging.getLogger(__name__)
+
+_TOO_LATE = NotSent(reason="the worker woke up too late to call")
 
 
 def run(fulfilment_id: int, *, worker: str | None = None) -> Fulfilment | None:
@@ -37,7 +39,11 @@ def run(fulfilment_id: int, *, worker: str | None = None) -> Fulfilment | None:
     checkpoint("dispatch.marked")
     outcome = send(claimed)
     checkpoint("dispatch.answered")
-    return settle(claimed, outcome)
+    row = settle(claimed, outcome)
+    # After the answer is kept. That we woke up too late says nothing about the provider.
+    if outcome is not _TOO_LATE:
+        budget.heard(claimed.fulfilment.connector, informed=budget.is_answer(outcome))
+    return row
 
 
 def mark(claimed: Claimed) -> bool:
@@ -52,7 +58,7 @@ def send(claimed: Claimed) -> Outcome:
     # A worker may have been paused since the mark. Its lease, by its own steady clock, must
     # still cover the whole call, or somebody else may act on "it is over".
     if time.monotonic() > claimed.begun + (settings.lease - _call()).total_seconds():
-        return NotSent(reason="the worker woke up too late to call")
+        return _TOO_LATE
     try:
         return connector.send(_instruction(claimed.fulfilment, deadline=settings.total_deadline))
     except Exception as error:

@@ -10,7 +10,7 @@ from fulfilment import store, transitions
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.models import Attempt, Fulfilment
-from fulfilment.reconcile import policy, resolve, timing
+from fulfilment.reconcile import budget, policy, resolve, timing
 from fulfilment.reconcile.reading import situation_of
 from fulfilment.states import State
 
@@ -31,7 +31,8 @@ def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
     """Claim the row, committed; None where it is not due or another worker has it.
 
     Whoever asks more than once, or for a row that is long settled, gets None: a message is only
-    a hint. Where its connector is missing, the row waits for it: nothing is begun.
+    a hint. Where its connector is missing, or its breaker is open, the row waits: nothing is begun,
+    and that is no attempt.
     """
     begun = time.monotonic()
     with transaction.atomic():
@@ -47,6 +48,9 @@ def claim(fulfilment_id: int, *, worker: str) -> Claimed | None:
         if not policy.may_send(situation):
             reason = _PAID_BEFORE if situation.paid_before else _TOO_LATE
             resolve.withdraw(row, actor=worker, reason=reason)
+            return None
+        if not budget.may_call(row.connector):
+            timing.leave_until(row.pk, until=budget.open_until(row.connector) or store.now())
             return None
         attempt = _open_attempt(row, worker=worker)
         moved = transitions.move(

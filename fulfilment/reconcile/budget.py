@@ -8,6 +8,7 @@ import time
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models.functions import Now  # the statement's, not the transaction's
 
 from fulfilment import store
 from fulfilment.conf import conf
@@ -57,8 +58,14 @@ def is_answer(outcome: Outcome) -> bool:
 
 def open_until(connector: str) -> datetime | None:
     """The end of its rest, where nobody may call this connector now."""
-    row = ConnectorStanding.objects.filter(pk=connector, open_until__gt=store.now()).first()
+    row = ConnectorStanding.objects.filter(pk=connector, open_until__gt=Now()).first()
     return row.open_until if row else None
+
+
+def at_rest() -> list[ConnectorStanding]:
+    """The connectors that nobody may call now, with their failures in a row."""
+    rows = ConnectorStanding.objects.filter(open_until__gt=Now())
+    return list(rows.order_by("name"))
 
 
 def _try(connector: str) -> bool:

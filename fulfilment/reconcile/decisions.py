@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from django.db import transaction
 
 from fulfilment import store, transitions
-from fulfilment.errors import HandlerFailed, VerdictRefused
+from fulfilment.errors import HandlerFailed, NotAskedNow, VerdictRefused
 from fulfilment.models import Case, CaseAction, CaseReason, Evidence, Fulfilment
 from fulfilment.reconcile import casebook, lookups, people, proposals, rulings
 from fulfilment.reconcile import resolve as resolver
@@ -140,7 +140,7 @@ def _refuse_a_second_proposal(row: Fulfilment, *, actor: str) -> None:
 
 def _ask_first(row: Fulfilment, ruling: Ruling) -> Fulfilment | None:
     """What the provider says now counts. Returns the row where that settled it as wanted."""
-    said = lookups.query(row, actor=ruling.actor)
+    said = _said_now(row, actor=ruling.actor)
     if said is None:
         return None
     if said.finding == Finding.ACCEPTED and ruling.to is State.FAILED:
@@ -155,6 +155,16 @@ def _ask_first(row: Fulfilment, ruling: Ruling) -> Fulfilment | None:
         return now
     _refuse_contradiction(said, ruling)
     return None
+
+
+def _said_now(row: Fulfilment, *, actor: str) -> Evidence | None:
+    """None where it cannot be asked, also because nobody calls it now: a person may still decide."""
+    try:
+        return lookups.query(row, actor=actor)
+    except NotAskedNow as why:
+        if why.until is None:
+            raise
+        return None
 
 
 def _refuse_contradiction(said: Evidence, ruling: Ruling) -> None:

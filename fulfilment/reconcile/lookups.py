@@ -4,6 +4,8 @@ The question is put outside any transaction. Its answer is evidence, and `resolv
 """
 
 import logging
+from collections import Counter
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -13,23 +15,27 @@ from fulfilment import store
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.connectors.base import Connector, LookUp, NoInformation, NotFound
-from fulfilment.errors import VerdictRefused
+from fulfilment.errors import NotAskedNow, VerdictRefused
 from fulfilment.models import CaseAction, Evidence, Fulfilment
-from fulfilment.reconcile import casebook, people, resolve, timing
+from fulfilment.reconcile import budget, casebook, people, resolve, timing
 from fulfilment.reconcile.evidence import CONCLUSIVE, Finding, Source, statement_of
-from fulfilment.reconcile.pace import Pacer
 from fulfilment.reconcile.record import record
 from fulfilment.states import State
 
 log = logging.getLogger(__name__)
 
+PATIENCE = timedelta(seconds=2)  # of a person in front of a page, and of an event
+GIVE_UP_AFTER = 3  # answers without information in a row, in one round
+# As long as a round waits for one turn: others may ask meanwhile, but there is always a next one.
+_TURN = timedelta(seconds=10)
+
 
 def look_up_due() -> int:
-    """Make the look-ups that are due, within each connector's budget. Returns how many.
+    """Make the look-ups that are due, within each connector's budget. Returns how many rows it saw.
 
-    One round at a time, whoever starts it: the budget is for all workers together. A connector
-    that gives no information several times in a row is left alone for this run, so that one dead
-    provider does not use up the time of the others.
+    One round at a time, whoever starts it. A connector that gives no information several times in a
+    row is left alone for this run, so that one dead provider does not use up the time of the others
+    before its breaker opens.
     """
     with store.alone("fulfilment.look_up") as mine:
         if not mine:
@@ -42,8 +48,8 @@ def look_up_due() -> int:
 def ask(fulfilment_id: int, *, actor: Any) -> Evidence:
     """Ask the provider now, for a person. Returns what it said; a conclusive answer is applied.
 
-    Raises `NotAllowed` without the permission `fulfilment.ask_provider`, and `VerdictRefused`
-    where this provider cannot be asked.
+    Raises `NotAllowed` without the permission `fulfilment.ask_provider`, `NotAskedNow` where the
+    budget or the breaker is against it, and `VerdictRefused` where this provider cannot be asked.
     """
     name = people.require(actor, people.ASK)
     row = Fulfilment.objects.get(pk=fulfilment_id)
@@ -55,45 +61,64 @@ def ask(fulfilment_id: int, *, actor: Any) -> Evidence:
     return evidence
 
 
-def query(row: Fulfilment, *, actor: str) -> Evidence | None:
-    """Ask and record, judging nothing. None where the provider has no look-up by reference."""
+def query(row: Fulfilment, *, actor: str, patience: timedelta = PATIENCE) -> Evidence | None:
+    """Ask and record, judging nothing. None where the provider has no look-up by reference.
+
+    Raises `NotAskedNow`: its breaker is open, or its next turn is further off than `patience`.
+    """
     connector = registry.connector(row.connector)
     if not connector.capabilities.lookup_by_reference:
         return None
-    answer = _ask(connector, row.reference)
-    canary = isinstance(answer, NotFound) and _canary_found(connector, row)
+    _wait_for_turn(row.connector, patience=patience)
+    answer = _ask(row.connector, connector, row.reference)
+    canary = isinstance(answer, NotFound) and _canary_found(connector, row, patience=patience)
     return record(row, statement_of(answer), source=Source.LOOKUP, actor=actor, canary=canary)
 
 
 def _round() -> int:
-    settings = conf()
-    pacer = Pacer(per_second=settings.lookups_per_second)
+    settings, silent = conf(), Counter[str]()
     for done in range(settings.batch):
-        pk = store.take_due_lookup(
-            meanwhile=2 * settings.total_deadline + settings.margin, without=pacer.tired
-        )
+        pk = _next(without=[name for name, times in silent.items() if times >= GIVE_UP_AFTER])
         if pk is None:
             return done
-        _guarded(pk, pacer=pacer)
+        _guarded(pk, silent=silent)
     return settings.batch
 
 
-def _guarded(pk: int, *, pacer: Pacer) -> None:
+def _next(*, without: list[str]) -> int | None:
+    """A row that is due: of a provider that may be asked at once, before one that has to wait.
+
+    So the rows of one do not stand in the queue for the turns of another.
+    """
+    for left_out in ({*without, *store.busy_connectors()}, without):
+        pk = store.take_due_lookup(meanwhile=_meanwhile(), without=list(left_out))
+        if pk is not None:
+            return pk
+    return None
+
+
+def _meanwhile() -> timedelta:
+    """Two questions, each with its turn and its deadline."""
+    return 2 * (conf().total_deadline + _TURN) + conf().margin
+
+
+def _guarded(pk: int, *, silent: Counter[str]) -> None:
     """One row that fails must not keep the others; it is due again after `meanwhile`."""
     try:
-        _look_up(pk, pacer=pacer)
+        _look_up(pk, silent=silent)
     except Exception:
         log.exception("look-up failed", extra={"action": "look_up_failed", "id": pk})
 
 
-def _look_up(pk: int, *, pacer: Pacer) -> None:
+def _look_up(pk: int, *, silent: Counter[str]) -> None:
     row = Fulfilment.objects.get(pk=pk)
-    pacer.wait(row.connector)
-    evidence = query(row, actor=resolve.RESOLVER)
-    if evidence is not None and evidence.finding == Finding.NOT_FOUND:
-        pacer.owe(row.connector)  # the canary was asked for as well
+    try:
+        evidence = query(row, actor=resolve.RESOLVER, patience=_TURN)
+    except NotAskedNow as why:
+        _leave(pk, until=why.until)
+        return
     informed = evidence is None or evidence.finding != Finding.NO_INFORMATION
-    pacer.heard(row.connector, informed=informed)
+    silent[row.connector] = 0 if informed else silent[row.connector] + 1
     if informed:
         waiting = Fulfilment.objects.filter(pk=pk, state=State.NEEDS_RECONCILIATION)
         waiting.update(checks=F("checks") + 1)
@@ -103,19 +128,47 @@ def _look_up(pk: int, *, pacer: Pacer) -> None:
             timing.recheck_again(pk)
 
 
-def _ask(connector: Connector, reference: str) -> LookUp:
+def _leave(pk: int, *, until: datetime | None) -> None:
+    """Not asked, so it keeps its place in the schedule; what is overdue for a person goes there."""
+    resolve.resolve(pk)
+    timing.leave_until(pk, until=until or store.now())
+
+
+def _wait_for_turn(connector: str, *, patience: timedelta) -> None:
+    """The turn first: whoever is the one to try has to be heard of again."""
+    if until := budget.open_until(connector):
+        raise _rests(connector, until)
+    if not budget.take(connector, patience=patience):
+        raise NotAskedNow(
+            f"{connector} is asked as often as it allows just now. Try again in a few seconds."
+        )
+    if not budget.may_call(connector):
+        raise _rests(connector, budget.open_until(connector))
+
+
+def _rests(connector: str, until: datetime | None) -> NotAskedNow:
+    again = f"at {until:%H:%M:%S} UTC" if until else "in a moment"
+    return NotAskedNow(
+        f"{connector} gave no answer several times in a row. It is asked again {again}.",
+        until=until,
+    )
+
+
+def _ask(name: str, connector: Connector, reference: str) -> LookUp:
     try:
-        return connector.look_up(reference)
+        answer = connector.look_up(reference)
     except Exception as error:
         log.exception("look-up raised", extra={"action": "connector_raised"})
-        return NoInformation(reason=f"the connector raised {type(error).__name__}")
+        answer = NoInformation(reason=f"the connector raised {type(error).__name__}")
+    budget.heard(name, informed=not isinstance(answer, NoInformation))
+    return answer
 
 
-def _canary_found(connector: Connector, row: Fulfilment) -> bool:
+def _canary_found(connector: Connector, row: Fulfilment, *, patience: timedelta) -> bool:
     """Is a reference that must be there found, just now, in the same way?
 
     It proves that the key, the mode and the endpoint are the right ones; without it, "not found"
-    says nothing.
+    says nothing. It is a question like any other: without a turn for it, nothing is proven.
     """
     known = Evidence.objects.filter(
         fulfilment__connector=row.connector,
@@ -124,9 +177,9 @@ def _canary_found(connector: Connector, row: Fulfilment) -> bool:
         finding=Finding.DONE,
     ).exclude(source=Source.PERSON)
     newest = known.exclude(fulfilment=row).order_by("-id").first()
-    if newest is None:
+    if newest is None or not budget.take(row.connector, patience=patience):
         return False
-    found = statement_of(_ask(connector, newest.fulfilment.reference))
+    found = statement_of(_ask(row.connector, connector, newest.fulfilment.reference))
     return found.finding in CONCLUSIVE or found.finding is Finding.ACCEPTED
 
 

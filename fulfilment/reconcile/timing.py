@@ -76,6 +76,18 @@ def postpone(fulfilment_id: int) -> None:
     same.update(next_check_at=store.now() + pause, refusals=refusals)
 
 
+def leave_until(fulfilment_id: int, *, until: datetime) -> None:
+    """Nobody may call its provider before `until`: the row waits, and keeps its place in the schedule.
+
+    Spread over as long again, so that the rows of one outage do not come back as one wave.
+    """
+    at = until + random.random() * conf().breaker_open  # noqa: S311  # spreads load, guards nothing
+    row = Fulfilment.objects.filter(pk=fulfilment_id)
+    waiting = row.filter(state__in=[State.PENDING, State.NEEDS_RECONCILIATION])
+    waiting.filter(next_check_at__lt=at).update(next_check_at=at)
+    row.exclude(state__in=OPEN).filter(recheck_at__lt=at).update(recheck_at=at)
+
+
 def ask_about_decided(row: Fulfilment) -> None:
     """Let the next round of look-ups ask about a row that has its verdict."""
     decided = Fulfilment.objects.filter(pk=row.pk).exclude(state__in=OPEN)

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from fulfilment import store
 from fulfilment.conf import conf
+from fulfilment.errors import NotAskedNow
 from fulfilment.models import WAITING, EventStatus, Fulfilment, ProviderEvent, Source
 from fulfilment.reconcile import lookups, resolve
 from fulfilment.reconcile.evidence import Finding
@@ -42,7 +43,10 @@ def _ask(event: ProviderEvent, row: Fulfilment) -> bool:
         source=Source.LOOKUP, recorded_at__gt=at - conf().park_schedule[0]
     ).exists():
         raise NotNow("the provider was asked about it a moment ago")
-    answer = lookups.query(row, actor=f"provider:{event.provider}")
+    try:
+        answer = lookups.query(row, actor=f"provider:{event.provider}")
+    except NotAskedNow as why:
+        raise NotNow(str(why)) from None
     if answer is None:
         return False
     with transaction.atomic():

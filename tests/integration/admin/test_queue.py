@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fulfilment import rounds, store
-from fulfilment.models import Evidence, Finding, Pulse
+from fulfilment.models import ConnectorStanding, Evidence, Finding, Pulse
 from fulfilment.states import State
 from tests.integration.admin import cast, pages
 
@@ -131,5 +131,18 @@ def test_the_queue_reads_the_database_as_often_for_many_rows_as_for_one(
     for _ in range(8):
         cast.said(cast.unknown(), Finding.NOT_FOUND)
     assert Evidence.objects.count() == 16
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         queue()
+
+
+def test_the_queue_and_the_case_say_that_nobody_calls_a_provider_and_until_when(
+    queue, browser, senior
+):
+    row = cast.unknown()
+    until = store.now() + timedelta(seconds=30)
+    ConnectorStanding.objects.create(name=row.connector, failures=10, open_until=until)
+    said = f"is called again at {until:%H:%M:%S} UTC: it gave no answer 10 times in a row."
+    assert said in pages.text(queue())
+    assert said in pages.text(browser(senior).get(pages.case(row)))
+    ConnectorStanding.objects.update(open_until=store.now())
+    assert "times in a row" not in pages.text(queue()), "its rest is over"

@@ -29,7 +29,7 @@ def serving(log: Path, **environment: str) -> Iterator[str]:
         )  # fmt: skip
         try:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            httpx2.get(f"{url}/healthz", timeout=60).raise_for_status()
+            httpx2.get(f"{url}/healthz", timeout=180).raise_for_status()
             yield url
         finally:
             process.terminate()

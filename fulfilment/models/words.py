@@ -35,7 +35,7 @@ class CaseReason(models.TextChoices):
     NOT_FOUND = "not_found", "not found, and not safe to send again"
     CANNOT_ASK = "cannot_ask", "the provider cannot be asked"
     CONFLICT = "conflict", "what was said contradicts"
-    CRASHES = "crashes", "five crashes before sending"
+    CRASHES = "crashes", "its workers died with it, again and again"
     PENDING_TOO_LONG = "pending_too_long", "waiting to be sent for too long"
     HANDLER_FAILED = "handler_failed", "the books could not take the outcome"
     PAID_TWICE = "paid_twice", "it was paid twice"

@@ -46,6 +46,7 @@ def rules_of(connector: str) -> Rules:
     settings = conf()
     return Rules(
         capabilities=registry.connector(connector).capabilities,
+        lease=settings.lease,
         total_deadline=settings.total_deadline,
         margin=settings.margin,
         case_deadline=settings.case_deadline,

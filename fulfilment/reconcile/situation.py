@@ -14,6 +14,7 @@ class Rules:
     """What the provider promises and how patient we are."""
 
     capabilities: Capabilities
+    lease: timedelta
     total_deadline: timedelta
     margin: timedelta
     case_deadline: timedelta
@@ -72,14 +73,17 @@ class Situation:
 
     @property
     def window_open(self) -> bool:
-        """Would the provider still recognise the reference at the end of a call begun now?"""
+        """Would the provider still recognise the reference at the end of an attempt opened now?
+
+        A worker that is paused before its call may make it as long as its lease covers it.
+        """
         match self.rules.capabilities.dedupe:
             case Dedupe.REFERENCE_FOREVER:
                 return True
             case Dedupe.KEY_WINDOW:
                 window = self.rules.capabilities.dedupe_window
                 first_sent = min(t.sent_from for t in self.unresolved)
-                return window is not None and self.now + self.rules.call < first_sent + window
+                return window is not None and self.now + self.rules.lease < first_sent + window
             case _:
                 return False
 

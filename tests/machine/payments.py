@@ -52,6 +52,7 @@ class PaymentLife(RuleBasedStateMachine):
         self.claimed: list[int] = []
         rules = Rules(
             capabilities=self.promises,
+            lease=build.LEASE,
             total_deadline=build.DEADLINE,
             margin=build.MARGIN,
             case_deadline=timedelta(hours=24),

@@ -73,6 +73,7 @@ def situation(
 ) -> Situation:
     rules = Rules(
         capabilities=capabilities,
+        lease=LEASE,
         total_deadline=DEADLINE,
         margin=MARGIN,
         case_deadline=timedelta(hours=24),

@@ -22,6 +22,7 @@ from tests.unit.fulfilment.build import (
     BLIND,
     CACHED_ERRORS,
     FENCE,
+    LEASE,
     NEVER_FINAL,
     NO_DEDUPE,
     NOW,
@@ -201,6 +202,13 @@ def test_cached_errors_and_a_closed_window_go_to_a_person_at_once() -> None:
         verdict = policy.decide(situation(tries=(sent,), capabilities=capabilities))
         assert isinstance(verdict, OpenCase)
         assert verdict.case == "cannot_ask"
+
+
+def test_a_window_that_closes_before_a_paused_worker_must_have_called_is_closed() -> None:
+    closing = attempt(ago=timedelta(hours=24) - LEASE)
+    assert not policy.may_send(situation(tries=(closing,), capabilities=WINDOW)), (
+        "a worker that pauses until the end of its lease calls when the reference is forgotten"
+    )
 
 
 def test_a_window_that_closes_during_the_call_is_closed() -> None:

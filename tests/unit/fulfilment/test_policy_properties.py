@@ -10,7 +10,7 @@ from fulfilment.connectors.base import Dedupe
 from fulfilment.reconcile import policy
 from fulfilment.reconcile.evidence import HAPPENED, Finding, Source
 from fulfilment.reconcile.situation import Situation
-from fulfilment.reconcile.verdicts import Conflict, Fail, Fulfil, Requeue, Reverse, Stand
+from fulfilment.reconcile.verdicts import Ask, Conflict, Fail, Fulfil, Requeue, Reverse, Stand
 from fulfilment.states import State
 from tests.unit.fulfilment.build import (
     BLIND,
@@ -125,5 +125,10 @@ def test_a_verdict_is_never_overwritten_and_news_against_it_reach_a_person(seen:
         assert not isinstance(verdict, Fulfil | Fail | Requeue)
         denied = {Finding.DONE} if seen.state is State.FAILED else {Finding.NOT_DONE}
         news = [f for f in seen.told if f.id in seen.news and f.conclusive]
-        if denied & {f.finding for f in news}:
-            assert isinstance(verdict, Conflict), "what contradicts a verdict was dropped"
+        overruled = verdict.overruled if isinstance(verdict, Stand) else frozenset()
+        if denied & {f.finding for f in news if f.id not in overruled}:
+            assert isinstance(verdict, Conflict | Ask), "what contradicts a verdict was dropped"
+        asked = {f.id for f in seen.told if f.source is Source.LOOKUP and f.finding in HAPPENED}
+        assert all(any(later > fact for later in asked) for fact in overruled), (
+            "a report was overruled, and the provider did not say so after it"
+        )

@@ -142,10 +142,8 @@ def _after_the_verdict(situation: Situation) -> Verdict:
     unjudged = [f for f in situation.told if f.id in situation.news or _unjudged(situation, f)]
     overruled = frozenset(f.id for f in unjudged if arbiter.overrules(situation, f))
     news = [f for f in unjudged if f.id not in overruled]
-    for fact in news:
-        if clash := contradiction.with_verdict(situation.state, fact):
-            ask = arbiter.is_to_be_asked(situation, fact)
-            return Ask(reason=clash) if ask else Conflict(reason=clash)
+    if contested := _contested(situation, news):
+        return contested
     if situation.state is State.FULFILLED:
         if clash := contradiction.among(news, situation.amount, situation.currency):
             return Conflict(reason=clash)
@@ -158,6 +156,15 @@ def _after_the_verdict(situation: Situation) -> Verdict:
             reason="the provider, when asked, takes back what it reported", overruled=overruled
         )
     return Stand(reason="what was said agrees with the verdict")
+
+
+def _contested(situation: Situation, news: Sequence[Fact]) -> Ask | Conflict | None:
+    """What no asking can settle goes to a person, whatever else was said, and in which order."""
+    clashes = {f: clash for f in news if (clash := contradiction.with_verdict(situation.state, f))}
+    for fact, clash in clashes.items():
+        if not arbiter.is_to_be_asked(situation, fact):
+            return Conflict(reason=clash)
+    return next((Ask(reason=clash) for clash in clashes.values()), None)
 
 
 def _vanished(situation: Situation, news: Sequence[Fact]) -> bool:

@@ -48,6 +48,12 @@ SELECT reason, count(*), extract(epoch FROM clock_timestamp() - min(opened_at))
  GROUP BY reason
 """
 
+# A handful of rows, one for each connector that was ever asked.
+CONNECTORS = """
+SELECT name, failures, open_until IS NOT NULL AND open_until > clock_timestamp()
+  FROM fulfilment_connector
+"""
+
 PULSES = "SELECT name, count, extract(epoch FROM clock_timestamp() - at) FROM fulfilment_pulse"
 
 STATES = tuple(sorted(OPEN))
@@ -76,6 +82,8 @@ class Figures:
     cases: Mapping[str, Group]  # by reason
     last: Mapping[str, float | None]  # since the last round of each kind, and of beat; None: never
     counts: Mapping[str, int]  # rounds and tallies since the beginning
+    failures: Mapping[str, int]  # of each connector, calls in a row without an answer
+    at_rest: Mapping[str, bool]  # is its breaker open?
 
     def judged(self) -> dict[str, float]:
         """The figures that have a limit, by its name; what never happened is infinitely long ago."""
@@ -102,7 +110,9 @@ def now() -> Figures:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_BOUND)
         rows = _asked(cursor, OPEN_ROWS)
-        events, cases, pulses = (_asked(cursor, question) for question in (EVENTS, CASES, PULSES))
+        events, cases, pulses, connectors = (
+            _asked(cursor, question) for question in (EVENTS, CASES, PULSES, CONNECTORS)
+        )
     counts = {name: count for name, count, _ in pulses}
     ages = {name: max(0.0, float(age)) for name, _, age in pulses}
     return Figures(
@@ -113,6 +123,8 @@ def now() -> Figures:
         cases=_groups(CaseReason.values, cases),
         last={name: ages.get(name) for name in (*ROUNDS, BEAT)},
         counts={name: counts.get(name, 0) for name in (*ROUNDS, BEAT, *TALLIES)},
+        failures={name: failures for name, failures, _ in connectors},
+        at_rest={name: rests for name, _, rests in connectors},
     )
 
 

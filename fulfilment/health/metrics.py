@@ -46,6 +46,7 @@ class StandingCollector(Collector):
         yield up
         yield from _groups(found.figures)
         yield from _rounds(found.figures)
+        yield from _connectors(found.figures)
         yield from _tallies(found.figures)
         yield from _verdict(found)
 
@@ -98,6 +99,22 @@ def _rounds(figures: Figures) -> Iterator[Metric]:
             since.add_metric([name], age)
     yield since
     yield rounds
+
+
+def _connectors(figures: Figures) -> Iterator[Metric]:
+    failures = GaugeMetricFamily(
+        "fulfilment_connector_failures",
+        "Calls in a row that brought no answer.",
+        labels=["connector"],
+    )
+    at_rest = GaugeMetricFamily(
+        "fulfilment_breaker_open", "1 while nobody calls this connector.", labels=["connector"]
+    )
+    for name, count in figures.failures.items():
+        failures.add_metric([name], count)
+        at_rest.add_metric([name], int(figures.at_rest[name]))
+    yield failures
+    yield at_rest
 
 
 def _tallies(figures: Figures) -> Iterator[Metric]:

@@ -131,7 +131,7 @@ def test_the_queue_reads_the_database_as_often_for_many_rows_as_for_one(
     for _ in range(8):
         cast.said(cast.unknown(), Finding.NOT_FOUND)
     assert Evidence.objects.count() == 16
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(26):
         queue()
 
 

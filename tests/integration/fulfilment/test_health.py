@@ -13,7 +13,7 @@ from fulfilment import health, rounds, store, tasks
 from fulfilment.dispatch import attempt, sweep
 from fulfilment.health.metrics import StandingCollector
 from fulfilment.models import Fulfilment, ProviderEvent, Pulse
-from fulfilment.reconcile import lookups, resolve
+from fulfilment.reconcile import budget, lookups, resolve
 from fulfilment.reconcile.evidence import Finding
 from tests.integration.fulfilment.support import due, event, held, start
 
@@ -222,6 +222,21 @@ def test_what_is_found_after_it_was_not_found_is_counted(provider) -> None:
     lookups.look_up_due()
     assert Fulfilment.objects.get(pk=row.pk).state == "fulfilled"
     assert figures().counts["found_after_not_found"] == 1
+
+
+def test_a_provider_that_does_not_answer_is_seen_and_so_is_its_breaker(settings: Any) -> None:
+    settings.FULFILMENT = settings.FULFILMENT | {"BREAKER_AFTER": 2}
+    budget.heard("memory", informed=False)
+    assert (figures().failures, figures().at_rest) == ({"memory": 1}, {"memory": False})
+    budget.heard("memory", informed=False)
+    assert (figures().failures, figures().at_rest) == ({"memory": 2}, {"memory": True})
+    registry = CollectorRegistry()
+    registry.register(StandingCollector())
+    said = generate_latest(registry).decode().splitlines()
+    assert 'fulfilment_connector_failures{connector="memory"} 2.0' in said
+    assert 'fulfilment_breaker_open{connector="memory"} 1.0' in said
+    budget.heard("memory", informed=True)
+    assert (figures().failures, figures().at_rest) == ({"memory": 0}, {"memory": False})
 
 
 def test_the_scrape_tells_all_of_it(provider) -> None:

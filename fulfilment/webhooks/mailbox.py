@@ -13,6 +13,7 @@ from fulfilment import store
 from fulfilment.conf import conf
 from fulfilment.connectors.base import NoInformation
 from fulfilment.models import ProviderEvent, Pulse
+from fulfilment.reconcile import budget
 from fulfilment.webhooks import entries, inbox
 from fulfilment.webhooks.entries import Entry
 from fulfilment.webhooks.errors import IntakeRefused
@@ -36,7 +37,11 @@ def fetch(provider: str) -> int:
     entry = entries.entry(provider)
     if entry.mailbox is None:
         return 0
+    connector = conf().webhooks[provider]["CONNECTOR"]
+    if not (budget.may_call(connector) and budget.take(connector, patience=conf().total_deadline)):
+        return 0  # its look-ups use up all that it is asked, or it does not answer at all
     letters = entry.mailbox.letters()
+    budget.heard(connector, informed=not isinstance(letters, NoInformation))
     if isinstance(letters, NoInformation):
         log.warning(
             "mailbox not fetched",

@@ -11,10 +11,10 @@ from fulfilment.connectors.base import NoInformation, NotSent, Unknown
 from fulfilment.connectors.iso20022.letters import Letter
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=5)
-# Where the three doors are; the reference follows `status`. As mock-bank has them.
+# Where the three doors are, as mock-bank has them. With `all` it names every payment of a reference.
 PATHS: Final[Mapping[str, str]] = {
     "files": "/payments",
-    "status": "/_mock/payments/",
+    "status": "/_mock/payments/{reference}?all",
     "mailbox": "/_mock/mailbox?leave",
 }
 _MAILBOX_DEADLINE: Final = timedelta(seconds=30)
@@ -44,7 +44,8 @@ class Bank:
 
     def status(self, reference: str) -> http.Reply | NotSent | Unknown:
         """Asks what became of the payment with this end-to-end id; begins nothing."""
-        url = f"{self._url}{self._paths['status']}{quote(reference, safe='')}"
+        path = self._paths["status"].replace("{reference}", quote(reference, safe=""))
+        url = f"{self._url}{path}"
         return http.call("GET", url, deadline=self._look_up_deadline, headers=self._headers)
 
     def letters(self) -> Sequence[Letter] | NoInformation:

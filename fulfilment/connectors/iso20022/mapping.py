@@ -3,7 +3,7 @@
 Both answer in JSON. Whatever is not written here is `Unknown`, or `NoInformation` when asked.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fulfilment.connectors.base import (
@@ -50,10 +50,30 @@ def looked_up(reply: Reply, *, reference: str) -> LookUp:
         # With the bank's own word only: a wrong address answers 404 as well.
         named = isinstance(said, dict) and reference in str(said.get("error", ""))
         return NotFound(body=reply.body) if named else _odd(reply)
-    if reply.status != 200 or not isinstance(said, dict):
+    listed = [said] if isinstance(said, dict) else said
+    if reply.status != 200 or not _is_about(listed, reference):
         return _odd(reply)
-    if said.get("end_to_end_id") != reference:
-        return _odd(reply)
+    # A payment that was rejected, and the same one again later: the one that lives is meant.
+    alive = [each for each in listed if each.get("status") != "rejected"] or listed[:1]
+    return _one(reply, alive[0]) if len(alive) == 1 else _several(reply, alive)
+
+
+def _is_about(listed: Any, reference: str) -> bool:
+    named = isinstance(listed, list) and listed and all(isinstance(each, dict) for each in listed)
+    return bool(named) and all(each.get("end_to_end_id") == reference for each in listed)
+
+
+def _several(reply: Reply, alive: Sequence[Mapping[str, Any]]) -> LookUp:
+    """The bank has more than one payment under our reference. Together they are not our amount, and
+    that goes to a person.
+    """
+    amounts = [each.get("amount") for each in alive]
+    total = sum(a for a in amounts if type(a) is int)
+    told = _booked(alive[0], reply) | {"provider_id": "", "status": f"{len(alive)} payments"}
+    return Done(**(told | {"amount": total if 0 < total <= _MAX else None}))
+
+
+def _one(reply: Reply, said: Mapping[str, Any]) -> LookUp:
     match said.get("status"), said.get("booked_at"):
         case "accepted", None:
             return Accepted(status="accepted", body=reply.body)  # taken, and no money moved yet

@@ -53,9 +53,10 @@ class BankRig(HttpRig):
             self.bank.behave("accept")
 
     def lie(self, fault: Fault, body: bytes) -> bytes:
-        said = json.loads(body)
-        if not isinstance(said, dict) or "creditor_iban" not in said:
+        listed = json.loads(body)
+        if not isinstance(listed, list):
             return body  # the answer to a file says nothing of what was paid to whom
+        said = listed[0]
         match fault:
             case Fault.WRONG_AMOUNT:
                 said["amount"] += 1
@@ -63,7 +64,7 @@ class BankRig(HttpRig):
                 said["currency"] = "USD"
             case Fault.WRONG_RECIPIENT:
                 said["creditor_iban"] = CREDITOR[:-5] + "9" + CREDITOR[-4:]  # the same last digits
-        return json.dumps(said).encode()
+        return json.dumps(listed).encode()
 
     @contextmanager
     def rotate(self) -> Iterator[Mapping[str, str]]:

@@ -1,12 +1,12 @@
 """What the real bank answers and what it puts into the mailbox, in our words."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from fulfilment.connectors.base import Accepted, Done, Instruction, NoInformation, Reversed, Unknown
-from fulfilment.connectors.iso20022 import Iso20022Connector
+from fulfilment.connectors.iso20022 import Iso20022Connector, pain001
 from fulfilment.reconcile.evidence import Finding
 from tests.connectors.iso20022.bank import CREDITOR, running
 
@@ -42,3 +42,19 @@ def test_a_file_sent_again_is_paid_once_and_a_return_is_found_and_fetched(tmp_pa
     assert Finding.NOT_DONE not in {event.finding for event in said}, "the second copy was believed"
     facts = {(e.amount, e.currency) for e in said if e.conclusive}
     assert facts == {(10_50, "EUR")}, "a fact of the mailbox names another amount"
+
+
+def test_two_payments_under_our_reference_are_not_ours_and_go_to_a_person(tmp_path: Path) -> None:
+    """The bank pays the same end-to-end id again if it comes in another file: only it can tell."""
+    with running(tmp_path) as bank:
+        connector = Iso20022Connector(bank.settings(bank.url))
+        connector.send(ORDER)
+        file = pain001.written(ORDER, debtor=connector._debtor, at=datetime.now(UTC))
+        connector._bank.post(
+            file.replace(f"<MsgId>{OURS}".encode(), f"<MsgId>{OURS[::-1]}".encode()),
+            deadline=ORDER.deadline,
+        )
+        assert len(bank.payments(OURS)) == 2
+        found = connector.look_up(OURS)
+    assert isinstance(found, Done)
+    assert found.amount == 2 * ORDER.amount, "one of two payments was shown as if it were alone"

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
@@ -76,11 +76,13 @@ class ReconciliationAdmin(DetailAdmin):
         return response
 
     def get_urls(self) -> list[URLPattern]:
-        """One address per button, besides the stock ones."""
+        """One address per button. Each owns its transactions, whatever the project does."""
         steps = [
             path(
                 f"<int:pk>/{step.name}/",
-                self.admin_site.admin_view(partial(self.act, step=step)),
+                transaction.non_atomic_requests(
+                    self.admin_site.admin_view(partial(self.act, step=step))
+                ),
                 name=f"fulfilment_reconciliation_{step.name}",
             )
             for step in STEPS.values()

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test import Client
 
 from fulfilment import handlers
@@ -246,3 +246,14 @@ def test_the_service_and_the_page_agree_on_what_is_stale(client):
     assert response.status_code == 302, (
         "a case that was opened meanwhile does not make a form stale"
     )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_asking_works_where_every_request_is_a_transaction(client, provider, told, monkeypatch):
+    """What the provider says is committed before anybody acts on it: inside another it could not be."""
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    row = cast.unknown()
+    monkeypatch.setattr(provider, "answer", Done(amount=row.amount, currency=row.currency))
+    response = client.post(pages.step(row, "ask"), follow=True)
+    assert "Asked just now: Sandbox said done." in pages.text(response)
+    assert (now(row).state, told) == (State.FULFILLED, ["fulfilled"])

@@ -78,6 +78,22 @@ def confirmations_can_be_given(
     return [Error(text, hint=hint, id="ledgerline.E004")]
 
 
+@register()
+def banks_have_connectors(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Every bank is paid to by a connector that there is: else its customers wait for a person."""
+    there = settings.FULFILMENT.get("CONNECTORS", {})
+    named = {
+        "EXTERNAL_CONNECTOR": settings.EXTERNAL_CONNECTOR,
+        **{f"BANK_CONNECTORS ({bank})": name for bank, name in settings.BANK_CONNECTORS.items()},
+    }
+    hint = f"There are: {', '.join(sorted(there))}. (iso20022 needs ISO20022_URL.)"
+    return [
+        Error(f"{setting} names {name!r}, which is no connector.", hint=hint, id="ledgerline.E005")
+        for setting, name in named.items()
+        if name not in there
+    ]
+
+
 @register(deploy=True)
 def secrets_are_set(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Development secrets must not reach production."""

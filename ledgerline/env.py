@@ -110,6 +110,17 @@ def amounts(name: str, default: str) -> dict[str, int]:
         ) from error
 
 
+def pairs(name: str) -> dict[str, str]:
+    """Words by words (`MOCKNL2A=iso20022,058=sandbox`); an empty value names none."""
+    pieces = [piece.partition("=") for piece in text(name).split(",") if piece.strip()]
+    found = {key.strip(): value.strip() for key, _, value in pieces}
+    if not all(found) or not all(found.values()):
+        raise BadSetting(
+            f"{name} is {text(name)!r}; it must be like MOCKNL2A=iso20022,058=sandbox."
+        )
+    return found
+
+
 def limits(name: str) -> dict[str, timedelta | int | None]:
     """Ages in seconds, counts, or none at all (`oldest_pending=600s,dead_events=0,overdue=none`)."""
     raw = text(name).strip()

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from ledgerline import env
+from ledgerline import env, other_banks
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -195,7 +195,7 @@ SANDBOX = {
     "VISIBLE_AFTER": env.seconds("SANDBOX_VISIBLE_AFTER", 1),
     "NOT_FOUND_FINAL_AFTER": env.seconds("SANDBOX_NOT_FOUND_FINAL_AFTER", 30),
 }
-FULFILMENT = {
+FULFILMENT: dict[str, Any] = {
     "HINT": "fulfilment.tasks.hint",
     "LEASE": env.seconds("FULFILMENT_LEASE", 30),
     "TOTAL_DEADLINE": env.seconds("FULFILMENT_TOTAL_DEADLINE", 10),
@@ -219,20 +219,20 @@ FULFILMENT = {
     "CONNECTORS": {
         "sandbox": {"CLASS": "fulfilment.connectors.sandbox.SandboxConnector", **SANDBOX},
         "airtime": {"CLASS": "fulfilment.connectors.sandbox.AirtimeConnector", **SANDBOX},
+        **other_banks.connectors(),
     },
-    # Without a secret nobody can be believed, so there is no address for events either (404).
-    # A blank one is a mistake, and a system check says so.
-    "WEBHOOKS": {
-        "sandbox": {
-            "CONNECTOR": "sandbox",
-            "SECRETS": SANDBOX["WEBHOOK_SECRETS"],
-            "LIVEMODE": False,  # it moves no money, and its events say so
-            "ACCOUNTS": {"acct_sandbox": ("sandbox", "airtime")},
-        },
-    }
-    if env.named("SANDBOX_WEBHOOK_SECRET")
-    else {},
+    "WEBHOOKS": other_banks.mailboxes(),
+    "MAILBOX_EVERY": env.seconds("FULFILMENT_MAILBOX_EVERY", 60),
 }
+# Without a secret nobody can be believed, so there is no address for events either (404).
+# A blank one is a mistake, and a system check says so.
+if env.named("SANDBOX_WEBHOOK_SECRET"):
+    FULFILMENT["WEBHOOKS"]["sandbox"] = {
+        "CONNECTOR": "sandbox",
+        "SECRETS": SANDBOX["WEBHOOK_SECRETS"],
+        "LIVEMODE": False,  # it moves no money, and its events say so
+        "ACCOUNTS": {"acct_sandbox": ("sandbox", "airtime")},
+    }
 
 REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["ledgerline.tokens.BearerToken"],
@@ -259,6 +259,7 @@ TOKEN_SECRET = env.text("TOKEN_SECRET", SECRET_KEY)
 TRANSFER_LIMITS = {"NGN": 100_000_000_00, "EUR": 1_000_000_00, "JPY": 100_000_000}
 # Above this a transfer needs a token of POST /v1/transfer-confirmations; an unlisted currency never.
 CONFIRM_ABOVE = env.amounts("CONFIRM_ABOVE", "NGN=100000000,EUR=1000000,JPY=1000000")
+BANK_CONNECTORS = other_banks.routes()  # by the bank's code; to all others by the next line
 EXTERNAL_CONNECTOR = "sandbox"
 # Payments: the desk at which customers pay, the largest sum per currency, and who sells the airtime.
 CHECKOUT_DESK = {"CLASS": "fulfilment.connectors.sandbox.CheckoutDesk", **SANDBOX}

@@ -144,6 +144,12 @@ def refuse_size(order: Order) -> None:
         raise errors.LimitExceeded(limit=limit)
 
 
+def connector_to(bank: str) -> str:
+    """The name of the connector by which this bank is paid to."""
+    name: str = settings.BANK_CONNECTORS.get(bank.upper(), settings.EXTERNAL_CONNECTOR)
+    return name
+
+
 def _on_us(order: Order, *, claim: Claimed) -> Transfer:
     transfer = _ordered(order, claim=claim, state=Transfer.State.FULFILLED)
     on_us.pay(transfer, from_number=order.from_account)
@@ -163,7 +169,7 @@ def _to_another_bank(order: Order, *, claim: Claimed) -> Transfer:
         kind=KIND,
         event_id=f"api:{claim.reference}",
         payment_id=payment_id(claim.reference),
-        connector=settings.EXTERNAL_CONNECTOR,
+        connector=connector_to(order.to_bank),
         amount=order.amount,
         currency=order.currency,
         instruction={

@@ -64,7 +64,7 @@ class Iso20022Connector:
 
     def recipient(self, instruction: Mapping[str, Any], /) -> str:
         """The IBAN, whole, as the bank names it."""
-        return str(instruction.get("account", ""))
+        return pain001.account(instruction) if "account" in instruction else ""
 
     def look_up(self, reference: str, /) -> LookUp:
         """Asks for the payment with our end-to-end id; begins nothing."""

@@ -52,6 +52,11 @@ def written(order: Instruction, *, debtor: Debtor, at: datetime) -> bytes:
     return build.document()
 
 
+def account(instruction: Mapping[str, Any]) -> str:
+    """The payee's IBAN as it is sent: without spaces, in capitals. KeyError where there is none."""
+    return "".join(str(instruction["account"]).split()).upper()
+
+
 def _from(build: "_Builder", reference: str, *, amount: str, debtor: Debtor, at: datetime) -> None:
     build.leaf("PmtInfId", reference)
     build.leaf("PmtMtd", "TRF")
@@ -74,7 +79,7 @@ def _to(build: "_Builder", to: Mapping[str, Any]) -> None:
     with build.inside("Cdtr"):
         build.leaf("Nm", _line(to.get("name"), _LONGEST_NAME) or "NOTPROVIDED")
     with build.inside("CdtrAcct"), build.inside("Id"):
-        build.leaf("IBAN", "".join(str(to["account"]).split()))
+        build.leaf("IBAN", account(to))
     if narration := _line(to.get("narration"), _LONGEST_TEXT):
         with build.inside("RmtInf"):
             build.leaf("Ustrd", narration)

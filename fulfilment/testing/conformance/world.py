@@ -225,7 +225,7 @@ def _hasty(fault: Fault) -> Iterator[None]:
     if fault not in SLOW:
         yield
         return
-    given = cast("dict[str, Any]", project.FULFILMENT)
+    given: dict[str, Any] = project.FULFILMENT
     connectors = given["CONNECTORS"]
     own = connectors[NAME] | {"LOOK_UP_DEADLINE": _SHORT}
     hasty = given | {"TOTAL_DEADLINE": _SHORT, "CONNECTORS": connectors | {NAME: own}}

@@ -18,9 +18,9 @@ _COMMAND = [
 
 
 @contextmanager
-def serving(log: Path, **environment: str) -> Iterator[str]:
+def serving(log: Path, *, port: int = 0, **environment: str) -> Iterator[str]:
     """Its address; it ends with the block. What its processes say is in `log`."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    listener = socket.create_server(("127.0.0.1", port), backlog=128)
     with listener, log.open("wb") as output:
         bound = f"fd://{listener.fileno()}"
         process = subprocess.Popen(

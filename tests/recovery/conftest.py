@@ -21,6 +21,6 @@ def copy(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
 @pytest.fixture(scope="package")
 def crew(copy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """Two workers, two beats, a broker and a provider, at work from the first test to the last."""
-    with running(tmp_path_factory.mktemp("crew")) as stack:
+    with running(Stack(tmp_path_factory.mktemp("crew"))) as stack:
         stack.start_all()
         yield stack

@@ -35,13 +35,14 @@ CREW = ("one", "two")
 class Stack:
     """Started piece by piece by the tests that need them; all of it ends with `stop`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, provider: tuple[str, ...] = ()) -> None:
+        """`provider`: more of its command line, such as where it reports to."""
         self.folder = folder
         self.children = Children(folder / "stack.json")
         self.broker_url = valkey.start(
             self.children, folder / "broker", rules=("maxmemory-policy noeviction", "appendonly no")
         )
-        self.sandbox = Sandbox(folder / "books.jsonl")
+        self.sandbox = Sandbox(folder / "books.jsonl", options=provider)
         self.environment = TIMES | {
             "SANDBOX_URL": self.sandbox.url,
             "SANDBOX_SECRET": self.sandbox.secret,
@@ -140,9 +141,8 @@ def database_url() -> str:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Stack]:
+def running(stack: Stack) -> Iterator[Stack]:
     """A stack; whatever is still running at the end is ended."""
-    stack = Stack(folder)
     try:
         yield stack
     finally:

@@ -76,6 +76,9 @@ class Evidence(models.Model):
     said_at = models.DateTimeField(
         null=True, help_text="the provider's own time, where it gives one"
     )
+    asked_at = models.DateTimeField(
+        null=True, help_text="of an answer to a question of ours: the moment before we put it"
+    )
     recorded_at = models.DateTimeField()
     actor = models.CharField(
         max_length=150, help_text="worker, sweeper, staff:<name>, provider:<name>"

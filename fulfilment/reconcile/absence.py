@@ -22,9 +22,9 @@ def is_fact(situation: Situation) -> bool:
     if len(answers) < AGREEING or not all(_counts(answer) for answer in answers):
         return False
     before, last = answers[-2:]
-    if last.recorded_at < max(settled_at, fenced_at):
+    if last.as_of < max(settled_at, fenced_at):
         return False  # asked too early: something could have arrived after this answer
-    return last.recorded_at - before.recorded_at >= situation.rules.capabilities.visible_after
+    return last.as_of - before.recorded_at >= situation.rules.capabilities.visible_after
 
 
 def settling_ends_at(situation: Situation) -> datetime | None:
@@ -46,14 +46,12 @@ def _answers_since_sent(situation: Situation) -> list[Fact]:
     return [
         f
         for f in situation.told
-        if f.source is Source.LOOKUP
-        and f.finding is not Finding.NO_INFORMATION
-        and f.recorded_at > since
+        if f.source is Source.LOOKUP and f.finding is not Finding.NO_INFORMATION and f.as_of > since
     ]
 
 
 def _last_sent(situation: Situation) -> datetime:
-    return max(t.sent_by for t in situation.unresolved)
+    return max(t.sent_by(call=situation.rules.call) for t in situation.unresolved)
 
 
 def _counts(answer: Fact) -> bool:

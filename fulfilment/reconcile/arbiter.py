@@ -32,4 +32,6 @@ def _is_contested(situation: Situation, fact: Fact) -> bool:
 
 
 def _asked_since(situation: Situation, fact: Fact) -> list[Fact]:
-    return [f for f in situation.told if f.source is Source.LOOKUP and f.id > fact.id]
+    """A question that was under way already says nothing of what came in between."""
+    answers = [f for f in situation.told if f.source is Source.LOOKUP and f.id > fact.id]
+    return [f for f in answers if f.as_of >= fact.recorded_at]

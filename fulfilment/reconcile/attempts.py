@@ -42,12 +42,15 @@ class Try:
         """When it was sent, or the earliest moment when it can have been."""
         return self.sent_at or self.claimed_at
 
-    @property
-    def sent_by(self) -> datetime:
-        """When it was sent, or the latest moment when it can have been."""
-        if self.maybe_sent and self.closed_at is not None:
-            return self.closed_at
-        return self.sent_from
+    def sent_by(self, *, call: timedelta) -> datetime:
+        """The latest moment at which its call can have begun, by all that is known.
+
+        Its worker may be paused behind the mark, and calls as long as `call` (total deadline +
+        margin) still fits into its lease. Not after it came back with an answer.
+        """
+        latest = max(self.lease_until - call, self.sent_from)
+        came_back = bool(self.answers) and not self.maybe_sent
+        return min(latest, self.closed_at) if self.closed_at and came_back else latest
 
     def fenced_at(self, *, call: timedelta) -> datetime | None:
         """From when on nothing of it can begin any more; None while it is open.

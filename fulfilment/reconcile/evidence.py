@@ -86,6 +86,12 @@ class Fact:
     other_recipient: bool = False  # it names somebody else than we did
     provider_id: str = ""
     attempt: int | None = None  # its number
+    asked_at: datetime | None = None  # of an answer to a question: the moment before it was put
+
+    @property
+    def as_of(self) -> datetime:
+        """The earliest moment of which it speaks: who answered may have been kept from saying so."""
+        return self.asked_at or self.recorded_at
 
 
 _FINDING = {

@@ -70,9 +70,11 @@ def query(row: Fulfilment, *, actor: str, patience: timedelta = PATIENCE) -> Evi
     if not connector.capabilities.lookup_by_reference:
         return None
     _wait_for_turn(row.connector, patience=patience)
+    at = store.now()  # before the question: a pause after it must not make the answer younger
     answer = _ask(row.connector, connector, row.reference)
     canary = isinstance(answer, NotFound) and _canary_found(connector, row, patience=patience)
-    return record(row, statement_of(answer), source=Source.LOOKUP, actor=actor, canary=canary)
+    said = statement_of(answer)
+    return record(row, said, source=Source.LOOKUP, actor=actor, canary=canary, asked_at=at)
 
 
 def _round() -> int:

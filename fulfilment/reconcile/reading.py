@@ -87,4 +87,5 @@ def fact_of(evidence: Evidence) -> Fact:
         other_recipient=evidence.other_recipient,
         provider_id=evidence.provider_id,
         attempt=evidence.attempt.number if evidence.attempt else None,
+        asked_at=evidence.asked_at,
     )

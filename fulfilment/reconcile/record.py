@@ -25,6 +25,7 @@ def record(
     attempt: Attempt | None = None,
     canary: bool = False,
     said_at: datetime | None = None,
+    asked_at: datetime | None = None,
 ) -> Evidence:
     """Commit a statement as evidence, in a transaction of its own.
 
@@ -41,6 +42,7 @@ def record(
             attempt=_known(fulfilment, attempt),
             canary=canary,
             said_at=said_at,
+            asked_at=asked_at,
         )
 
 
@@ -68,6 +70,7 @@ def write(
     attempt: Attempt | None = None,
     canary: bool = False,
     said_at: datetime | None = None,
+    asked_at: datetime | None = None,
 ) -> Evidence:
     """Add a statement in the caller's transaction: for what is only true if that commits.
 
@@ -87,6 +90,7 @@ def write(
         provider_status=statement.provider_status[:64],
         provider_id=statement.provider_id[:128],
         said_at=said_at,
+        asked_at=asked_at,
         recorded_at=store.now(),
         actor=actor,
         detail=statement.detail[:500],

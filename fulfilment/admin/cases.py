@@ -69,7 +69,7 @@ class ReconciliationAdmin(DetailAdmin):
                 "ages": summary.ages(context["cl"].queryset, now=now),
                 "stopped": summary.stopped(now=now),
                 "silent": summary.silent(),
-                "resting": summary.resting(),
+                "resting": summary.resting(now=now),
                 "elsewhere": summary.open_cases_elsewhere(),
                 "loaded": clock(now, now=now),
             }

@@ -64,9 +64,9 @@ def _payee(dossier: Dossier) -> Row:
     if theirs is None or not theirs.recipient:
         return Row("Payee", ours, NOT_SAID, None)
     said = words.hide(theirs.recipient, dossier.number)
-    # Theirs comes masked: the last four digits are all that both sides show.
-    differs = bool(dossier.number) and not theirs.recipient.endswith(dossier.number[-4:])
-    return Row("Payee", ours, said, differs)
+    # Compared whole before it was masked; two numbers may end alike.
+    ends_alike = not dossier.number or theirs.recipient.endswith(dossier.number[-4:])
+    return Row("Payee", ours, said, theirs.other_recipient or not ends_alike)
 
 
 def _name(dossier: Dossier) -> Row:

@@ -24,7 +24,7 @@ from fulfilment.reconcile.situation import Situation
 from fulfilment.states import State
 
 # What the provider itself said, by whatever way it reached us.
-PROVIDER_SOURCES = (Source.RESPONSE, Source.LOOKUP, Source.WEBHOOK)
+PROVIDER_SOURCES = (Source.RESPONSE, Source.LOOKUP, Source.WEBHOOK, Source.STATEMENT)
 # Answers that describe the payment, not the trouble of asking for it.
 TELLING = (Finding.DONE, Finding.NOT_DONE, Finding.ACCEPTED, Finding.REVERSED)
 

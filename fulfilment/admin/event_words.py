@@ -53,7 +53,8 @@ def _then(event: ProviderEvent, *, now: datetime) -> SafeString:
         case EventStatus.DEAD:
             return format_html("{}. It was tried {} and given up.", reason, times)
         case EventStatus.APPLIED:
-            return format_html("It was applied at {}.", when(event.applied_at, now=now))
+            applied = format_html("It was applied at {}.", when(event.applied_at, now=now))
+            return format_html("{} {}.", applied, reason) if reason else applied
         case EventStatus.SET_ASIDE:
             return _set_aside(event, now=now)
         case _:

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from fulfilment.admin import words
 from fulfilment.admin.dossier import Dossier
+from fulfilment.admin.phrases import joined
 from fulfilment.admin.summary import at_rest, overdue_before
 from fulfilment.conf import conf
 from fulfilment.models import Finding, Source
@@ -31,7 +32,8 @@ def if_nothing_is_done(dossier: Dossier) -> Outlook:
     """For every state; decided rows say that nothing more happens by itself."""
     due = dossier.fulfilment.next_check_at
     if due is None:
-        return Outlook(format_html("{}", _after_the_verdict(dossier)), alarm=False)
+        text = joined(_asked_again(dossier), format_html("{}", _after_the_verdict(dossier)))
+        return Outlook(text, alarm=False)
     if due < overdue_before(dossier.now):
         return Outlook(_stopped(dossier, due), alarm=True)
     if dossier.state == State.NEEDS_RECONCILIATION:
@@ -42,7 +44,7 @@ def if_nothing_is_done(dossier: Dossier) -> Outlook:
 def _and_rest(text: SafeString, dossier: Dossier) -> SafeString:
     """Nobody calls a provider for a while that did not answer several times in a row."""
     mine = [row for row in budget.at_rest() if row.name == dossier.fulfilment.connector]
-    return format_html("{} {}", text, at_rest(mine[0])) if mine else text
+    return format_html("{} {}", text, at_rest(mine[0], now=dossier.now)) if mine else text
 
 
 def _on_its_way(dossier: Dossier, due: datetime) -> SafeString:
@@ -60,12 +62,22 @@ def _after_the_verdict(dossier: Dossier) -> str:
     provider = words.provider(dossier.fulfilment.connector)
     if dossier.open_case is not None:
         return "The case stays open, and the verdict stands, until a person decides."
+    nothing = "Then nothing" if dossier.fulfilment.recheck_at else "Nothing"
     if dossier.state == State.FULFILLED:
         return (
-            f"Nothing, unless {provider} gives the money back: that is booked by itself. "
+            f"{nothing}, unless {provider} gives the money back: that is booked by itself. "
             "A later contradiction would open a case."
         )
-    return "Nothing more happens by itself. A later contradiction would open a case."
+    return f"{nothing} more happens by itself. A later contradiction would open a case."
+
+
+def _asked_again(dossier: Dossier) -> SafeString:
+    """A decided payment is asked about again: a report contests it, or money may come back late."""
+    due = dossier.fulfilment.recheck_at
+    if due is None:
+        return SafeString()
+    provider = words.provider(dossier.fulfilment.connector)
+    return format_html("{} is asked about it again at {}.", provider, when(due, now=dossier.now))
 
 
 def _stopped(dossier: Dossier, due: datetime) -> SafeString:

@@ -112,17 +112,26 @@ def _no_answer(dossier: Dossier, attempt: Attempt) -> SafeString:
             moment(answer.recorded_at, dossier),
             sum_of(dossier),
         )
+    if attempt.maybe_sent:
+        return _restored(dossier, attempt)
     return format_html(
         "We sent it at {}; {}. Nobody knows yet whether {} left.",
         when(attempt.sent_at or attempt.claimed_at, now=dossier.now),
-        _lost(attempt, answer),
+        _lost(answer),
         sum_of(dossier),
     )
 
 
-def _lost(attempt: Attempt, answer: Evidence | None) -> str:
-    if attempt.sent_at is None:
-        return "our own record of it was lost with a restored backup"
+def _restored(dossier: Dossier, attempt: Attempt) -> SafeString:
+    return format_html(
+        "Our database came back from a backup at {}, and what was done since is not in it. "
+        "Nobody knows yet whether {} left.",
+        moment(attempt.closed_at or attempt.claimed_at, dossier),
+        sum_of(dossier),
+    )
+
+
+def _lost(answer: Evidence | None) -> str:
     if answer is not None and (answer.digest or answer.provider_status):
         return "the answer does not say what happened"
     return "the answer never arrived"

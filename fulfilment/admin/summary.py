@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import DatabaseError
 from django.db.models import Count, Min, QuerySet, Sum
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from fulfilment import health
@@ -79,16 +80,18 @@ def silent() -> list[str]:
     return [each.sentence for each in troubles if each.name.startswith("since_")]
 
 
-def resting() -> list[str]:
+def resting(*, now: datetime) -> list[SafeString]:
     """The providers that nobody calls just now, a sentence each."""
-    return [at_rest(row) for row in budget.at_rest()]
+    return [at_rest(row, now=now) for row in budget.at_rest()]
 
 
-def at_rest(row: ConnectorStanding) -> str:
+def at_rest(row: ConnectorStanding, *, now: datetime) -> SafeString:
     """Why nobody calls a provider now, and until when."""
-    return (
-        f"{words.provider(row.name)} is called again at {row.open_until:%H:%M:%S} UTC: it gave no "
-        f"answer {row.failures} times in a row."
+    return format_html(
+        "{} gave no answer {} times in a row. It is not called before {}.",
+        words.provider(row.name),
+        row.failures,
+        when(row.open_until, now=now),
     )
 
 

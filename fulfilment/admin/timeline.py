@@ -67,15 +67,26 @@ def _entries(dossier: Dossier) -> Iterator[Entry]:
 
 def _attempt(attempt: Attempt, provider: str) -> Iterator[Entry]:
     who = words.who(attempt.worker)
+    if attempt.maybe_sent:
+        yield _lost(attempt, provider)
+        return
     yield Entry(attempt.claimed_at, who, f"began attempt {attempt.number}")
     if attempt.sent_at is not None:
         yield Entry(attempt.sent_at, who, f"sent attempt {attempt.number} to {provider}")
-    if attempt.maybe_sent:
-        what = f"counts attempt {attempt.number} as sent: a backup was restored"
-        yield Entry(attempt.claimed_at, "Ledgerline", what, tone="unknown")
     if attempt.closed_at is not None:
         outcome = (attempt.outcome or "").replace("_", " ")
         yield Entry(attempt.closed_at, "Ledgerline", f"closed attempt {attempt.number}: {outcome}")
+
+
+def _lost(attempt: Attempt, provider: str) -> Entry:
+    """Nobody is known to have begun it: it stands for what a restored backup does not tell."""
+    return Entry(
+        attempt.closed_at or attempt.claimed_at,
+        words.who(attempt.worker),
+        f"restored a backup: attempt {attempt.number} stands for what it does not tell",
+        f"It may have been sent to {provider} since, and counts as sent.",
+        tone="unknown",
+    )
 
 
 def _evidence(evidence: Evidence, dossier: Dossier) -> Entry:
@@ -95,6 +106,8 @@ def _speaker(evidence: Evidence, dossier: Dossier) -> str:
     provider = words.provider(dossier.fulfilment.connector)
     if evidence.source == Source.WEBHOOK:
         return f"{provider}, by an event"
+    if evidence.source == Source.STATEMENT:
+        return f"{provider}, in a statement that we fetched"
     if evidence.source == Source.RESPONSE:
         return f"{provider}, answering our call"
     staff = evidence.actor.startswith("staff:")

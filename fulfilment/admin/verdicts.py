@@ -83,8 +83,10 @@ def not_fenced(dossier: Dossier) -> Iterator[str | SafeString]:
 
 
 def despite_difference(dossier: Dossier) -> Iterator[str]:
-    """A warning where the provider names another amount than ours."""
+    """A warning where the provider names another amount or payee than ours."""
     theirs = dossier.theirs
+    if theirs is not None and theirs.other_recipient:
+        yield "Careful: they name another payee. Our books say that it went to ours all the same."
     if theirs is not None and theirs.amount is not None and not agrees(dossier, theirs):
         said = money(theirs.amount, theirs.currency)
         yield f"Careful: they name {said}. Our books move {sum_of(dossier)} all the same."

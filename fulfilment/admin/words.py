@@ -48,6 +48,7 @@ _ROLES = {
     "resolver": "our rules",
     "system": "Ledgerline",
     "command": "an operator, by a command",
+    "restore": "an operator, by the restore command",
     "user": "the customer",
     "customer": "the customer",
     "api": "the customer, through the app",

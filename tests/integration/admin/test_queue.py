@@ -141,7 +141,7 @@ def test_the_queue_and_the_case_say_that_nobody_calls_a_provider_and_until_when(
     row = cast.unknown()
     until = store.now() + timedelta(seconds=30)
     ConnectorStanding.objects.create(name=row.connector, failures=10, open_until=until)
-    said = f"is called again at {until:%H:%M:%S} UTC: it gave no answer 10 times in a row."
+    said = f"Sandbox gave no answer 10 times in a row. It is not called before {until:%H:%M:%S} UTC (in "
     assert said in pages.text(queue())
     assert said in pages.text(browser(senior).get(pages.case(row)))
     ConnectorStanding.objects.update(open_until=store.now())

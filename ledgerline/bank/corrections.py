@@ -65,7 +65,7 @@ def on_paid_twice(fulfilment: "Fulfilment", evidence: "Evidence") -> str:
         raise errors.BooksRefused(
             f"{transfer} is {transfer.state}: it is not known to be paid twice"
         )
-    _post(transfer, taken=0, kind=Posting.Kind.PAID_TWICE)
+    _post(transfer, taken=0, kind=Posting.Kind.PAID_TWICE, reference=fulfilment.reference)
     carried = written(transfer.amount, transfer.currency)
     told = "transfer_failed" if transfer.state == Transfer.State.FAILED else "that it was paid"
     return (
@@ -78,7 +78,7 @@ def _locked(fulfilment: "Fulfilment") -> Transfer:
     return transfers.locked(transfers.reference_of_payment(fulfilment.payment_id))
 
 
-def _post(transfer: Transfer, *, taken: int, kind: Posting.Kind) -> None:
+def _post(transfer: Transfer, *, taken: int, kind: Posting.Kind, reference: str = "") -> None:
     currency = transfer.currency
     settlement = accounts.internal(Account.Role.SETTLEMENT, currency=currency)
     suspense = accounts.internal(Account.Role.SUSPENSE, currency=currency)
@@ -88,6 +88,7 @@ def _post(transfer: Transfer, *, taken: int, kind: Posting.Kind) -> None:
         Leg(settlement, transfer.amount),
         kind=kind,
         transfer=transfer,
+        reference=reference,
         fact=True,
     )
 

@@ -190,16 +190,28 @@ class Posting(models.Model):
         Payment, on_delete=models.PROTECT, null=True, related_name="postings"
     )
     description = models.CharField(max_length=255, blank=True)
+    reference = models.CharField(
+        max_length=32,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="of what was paid twice: under which of the payment's references",
+    )
     posted_at = models.DateTimeField(db_default=Now())
 
     class Meta:
         db_table = "bank_posting"
         constraints = [
-            # the books' own answer to a verdict that is applied twice
+            # The books' own answer to a verdict that is applied twice. Of three references of one
+            # payment that were all paid, two are paid twice, and each of those verdicts is posted.
             models.UniqueConstraint(
-                fields=["transfer", "kind"],
+                fields=["transfer", "kind", "reference"],
                 condition=Q(transfer__isnull=False),
                 name="bank_posting_one_per_transfer_and_kind",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="paid_twice") | Q(reference=""),
+                name="bank_posting_reference_of_paid_twice",
             ),
             models.UniqueConstraint(
                 fields=["payment", "kind"],

@@ -20,6 +20,7 @@ def post(
     transfer: Transfer | None = None,
     payment: Payment | None = None,
     description: str = "",
+    reference: str = "",
     fact: bool = False,
 ) -> Posting:
     """Write one posting. Call inside the transaction that it belongs to.
@@ -33,7 +34,11 @@ def post(
         if leg.account.pk in locked:
             _refuse(leg, locked[leg.account.pk], fact=fact)
     posting = Posting.objects.create(
-        kind=kind, transfer=transfer, payment=payment, description=description
+        kind=kind,
+        transfer=transfer,
+        payment=payment,
+        description=description,
+        reference=reference,
     )
     Entry.objects.bulk_create(
         Entry(

@@ -141,3 +141,19 @@ def test_two_payments_in_the_providers_books_cost_the_customer_one(
 def _fenced(row: Fulfilment) -> bool:
     moment = cases.fenced_from(row.attempts.get())
     return moment is not None and moment <= lookups.store.now()
+
+
+def test_of_three_references_that_were_all_paid_two_are_posted_as_paid_twice(
+    ada, resent, provider
+) -> None:
+    decide(sent(row_of(resent, generation=2)), "send_again")
+    attempt.run(row_of(resent, generation=3).pk)
+    for generation in (1, 2):
+        says(row_of(resent, generation=generation), Finding.DONE)
+        decide(row_of(resent, generation=generation), "fulfilled")
+    posted = Posting.objects.filter(kind="paid_twice").values_list("reference", flat=True)
+    wanted = {row_of(resent, generation=generation).reference for generation in (1, 2)}
+    assert set(posted) == wanted, (
+        "the verdict on the second reference that was paid twice was undone: the books take one only"
+    )
+    assert on_hand(ada) == (90_000, 0), "the customer paid for what went out twice"

@@ -11,6 +11,7 @@ from fulfilment.checkpoints import checkpoint
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
 from fulfilment.connectors.base import Instruction, NotSent, Outcome, Refused, Unknown
+from fulfilment.dispatch.bars import bar_of
 from fulfilment.dispatch.claim import Claimed, claim
 from fulfilment.errors import Gone
 from fulfilment.models import Attempt, Fulfilment
@@ -33,6 +34,8 @@ def run(fulfilment_id: int, *, worker: str | None = None) -> Fulfilment | None:
     if claimed is None:
         return None
     checkpoint("dispatch.claimed")
+    if bar := bar_of(claimed):
+        return settle(claimed, bar)
     if not mark(claimed):
         log.warning("attempt lost before it was sent", extra=_extra("attempt_lost", claimed))
         return None

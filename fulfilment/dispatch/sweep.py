@@ -24,7 +24,8 @@ UNSENT = "unsent"  # how the store closes an attempt that was never marked
 def sweep() -> int:
     """Close every attempt whose lease is over and judge its row. Returns how many rows moved.
 
-    Row by row, so one that fails does not keep the others, and comes last the next time.
+    Row by row, so one that fails does not keep the others, and comes last the next time; so does
+    one that takes this process with it.
     """
     expired = Fulfilment.objects.filter(
         state=State.DISPATCHING,
@@ -84,9 +85,18 @@ def close_expired(row: Fulfilment) -> Attempt | None:
 
 def _guarded(pk: int) -> bool:
     try:
+        _put_last(pk)
         row = resolve.leave_dispatching(pk, close=close_expired, actor=SWEEPER, wait=False)
     except Exception:
         log.exception("sweep of one row failed", extra={"action": "sweep_failed", "id": pk})
         timing.postpone(pk)
         return False
     return row is not None
+
+
+def _put_last(pk: int) -> None:
+    """Committed before the code of its connector runs, which may be the end of this process."""
+    with transaction.atomic():
+        row = store.lock_unless_taken(pk, state=State.DISPATCHING)
+        if row is not None:
+            Fulfilment.objects.filter(pk=pk).update(next_check_at=store.now())

@@ -6,6 +6,7 @@ from datetime import datetime
 from fulfilment import store
 from fulfilment.conf import conf
 from fulfilment.connectors import registry
+from fulfilment.connectors.base import Capabilities
 from fulfilment.models import Attempt, Evidence, Fulfilment
 from fulfilment.reconcile import generations
 from fulfilment.reconcile.attempts import Try, own_answers
@@ -14,10 +15,13 @@ from fulfilment.reconcile.situation import Rules, Situation
 from fulfilment.states import State
 
 
-def situation_of(row: Fulfilment, *, news: Iterable[int] = ()) -> Situation:
+def situation_of(
+    row: Fulfilment, *, news: Iterable[int] = (), rules: Rules | None = None
+) -> Situation:
     """All that is known of `row` now; `news` are ids of evidence that nobody has judged yet.
 
-    Read under the row's lock by everybody who applies a verdict.
+    Read under the row's lock by everybody who applies a verdict. `rules` are its connector's, read
+    here where they are not given.
     """
     facts = facts_of(row)
     last_case = row.cases.filter(closed_at__isnull=False).order_by("-closed_at").first()
@@ -25,7 +29,7 @@ def situation_of(row: Fulfilment, *, news: Iterable[int] = ()) -> Situation:
         state=State(row.state),
         amount=row.amount,
         currency=row.currency,
-        rules=rules_of(row.connector),
+        rules=rules or rules_of(row.connector),
         now=store.now(),
         facts=facts,
         tries=tuple(try_of(a, facts) for a in row.attempts.order_by("number")),
@@ -43,9 +47,14 @@ def facts_of(row: Fulfilment) -> tuple[Fact, ...]:
 
 def rules_of(connector: str) -> Rules:
     """What this connector's provider promises and how patient we are with it."""
+    return rules_under(registry.connector(connector).capabilities)
+
+
+def rules_under(capabilities: Capabilities) -> Rules:
+    """The rules of a provider that promises this."""
     settings = conf()
     return Rules(
-        capabilities=registry.connector(connector).capabilities,
+        capabilities=capabilities,
         lease=settings.lease,
         total_deadline=settings.total_deadline,
         margin=settings.margin,

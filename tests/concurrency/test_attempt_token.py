@@ -7,6 +7,7 @@ from fulfilment.dispatch.claim import Claimed, claim
 from fulfilment.errors import Stale
 from fulfilment.models import Evidence, Transition
 from fulfilment.reconcile import cases
+from fulfilment.reconcile.reading import situation_of
 from fulfilment.store import attempts
 from tests.concurrency.fulfilments import at_once, scratch_database
 from tests.integration.fulfilment.conftest import books, provider, world  # noqa: F401
@@ -24,7 +25,7 @@ def two_attempts() -> tuple[Claimed, Claimed]:
     """One worker was taken for dead before its mark; another has the row now. Both come back."""
     row = start()
     gone = held(row, sent=False)
-    late = Claimed(fulfilment=now(row), attempt=gone, begun=0.0)
+    late = Claimed(fulfilment=now(row), attempt=gone, before=situation_of(row), begun=0.0)
     sweep.sweep()
     due(row)
     holder = claim(row.pk, worker="worker:second")
@@ -95,7 +96,7 @@ def test_the_worker_and_the_sweeper_end_an_attempt_once(provider, books) -> None
         row = start()
         gone = held(row, sent=True)
         provider.books[row.reference] = row.amount
-        late = Claimed(fulfilment=now(row), attempt=gone, begun=0.0)
+        late = Claimed(fulfilment=now(row), attempt=gone, before=situation_of(row), begun=0.0)
         ended = at_once(
             lambda late=late, row=row: attempt.settle(late, provider.done(row.reference)),
             sweep.sweep,

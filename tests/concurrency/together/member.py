@@ -17,6 +17,7 @@ from fulfilment.dispatch.claim import Claimed
 from fulfilment.errors import FulfilmentError
 from fulfilment.models import Fulfilment
 from fulfilment.reconcile import cases
+from fulfilment.reconcile.reading import situation_of
 from fulfilment.states import State
 from fulfilment.webhooks import applying
 from tests.integration.webhooks.support import deliver, stored
@@ -39,7 +40,9 @@ def answer(fulfilment_id: int) -> Any:
     """A worker with the provider's answer in its hand; its lease may be over."""
     row = _row(fulfilment_id)
     mine = row.attempts.get()
-    claimed = Claimed(fulfilment=row, attempt=mine, begun=time.monotonic())
+    claimed = Claimed(
+        fulfilment=row, attempt=mine, before=situation_of(row), begun=time.monotonic()
+    )
     outcome: Any = registry.connector(row.connector).look_up(row.reference)
     yield
     attempt.settle(claimed, outcome)

@@ -49,7 +49,8 @@ def test_a_claim_that_comes_first_asks_once_more_and_sends_nothing(
     assert now(second).state == "pending"
     attempt.run(second.pk)
     assert second.reference not in provider.sends, "sent although the earlier one was paid"
-    assert path(second) == ["pending", "needs_reconciliation"]
+    assert path(second) == ["pending", "dispatching", "needs_reconciliation"]
+    assert second.attempts.get().sent_at is None, "marked, although it must not be sent"
     assert "an earlier reference" in now(second).reason
 
 

@@ -177,6 +177,9 @@ def test_every_point_that_is_passed_can_be_named() -> None:
 def claimed(row: Fulfilment) -> Any:
     """In the hands of a worker; of a row that is settled, as if it still were."""
     from fulfilment.dispatch.claim import Claimed, claim
+    from fulfilment.reconcile.reading import situation_of
 
-    begun = claim(row.pk, worker="worker:test")
-    return begun or Claimed(fulfilment=row, attempt=row.attempts.get(), begun=float("inf"))
+    begun, before = claim(row.pk, worker="worker:test"), situation_of(row)
+    return begun or Claimed(
+        fulfilment=row, attempt=row.attempts.get(), before=before, begun=float("inf")
+    )

@@ -5,7 +5,6 @@ dies at each number, on a row of its own. What is right afterwards is what the p
 say: at most one effect, the state that belongs to it, books that balance.
 """
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,26 +86,30 @@ def test_a_worker_killed_anywhere_in_a_reversal_gives_the_money_back_once(stage:
 
 
 @pytest.mark.long
-def test_a_person_whose_process_is_killed_anywhere_decides_once(stage: Stage) -> None:
-    """They send the same form again, as they saw it; the other's verdict is the same one."""
+@pytest.mark.parametrize("verdict", ["failed", "send_again"])
+def test_a_person_whose_process_is_killed_anywhere_decides_once(stage: Stage, verdict: str) -> None:
+    """They send the same form again, as they saw it."""
     stage.sent()
-    amy = staff("amy", "resolve_failed")
+    amy = staff("amy", "resolve_failed", "send_again")
+    seen: dict[int, int] = {}
+
+    def form(row: Fulfilment) -> tuple[Any, ...]:
+        seen[row.pk] = now(row).version
+        return (row.pk, amy.username, verdict, seen[row.pk])
+
     play = Play(
         work="decide",
         rows=lambda n: lost_for_good(stage, n),
-        subject=lambda row: (row.pk, amy.username, "failed", now(row).version),
+        subject=form,
         ends="failed",
         least=100,
     )
-    seen: dict[int, int] = {}
-
-    def remembered(row: Fulfilment) -> tuple[Any, ...]:
-        seen[row.pk] = now(row).version
-        return play.subject(row)
-
-    died = struck(stage, replace(play, subject=remembered), between)
+    died = struck(stage, play, between)
     for pk in died:
-        assert works.decide(pk, "amy", "failed", seen[pk]) == "failed"
+        assert works.decide(pk, amy.username, verdict, seen[pk]) == "failed"
     assert_right(stage, play, died)
-    words = CaseAction.objects.filter(action="resolved")
-    assert words.count() == Fulfilment.objects.filter(state="failed").count(), "a word came twice"
+    decided = Fulfilment.objects.filter(state="failed").count()
+    said = CaseAction.objects.filter(verdict=verdict).count()
+    assert said == decided, f"{decided} rows are decided, and {said} times somebody decided"
+    opened = Fulfilment.objects.filter(generation=2).count()
+    assert opened == (decided if verdict == "send_again" else 0), "opened twice, or never"

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from fulfilment.connectors.base import Done
 from fulfilment.dispatch import attempt
 from fulfilment.dispatch.claim import Claimed, claim
 from fulfilment.models import Evidence, Fulfilment, ProviderEvent, Transition
@@ -32,11 +33,12 @@ SEED = 2026
 
 def sent(stage: Stage) -> Claimed:
     """A row whose worker has the answer, and has written nothing of it down."""
-    claimed = claim(stage.ordered().pk, worker="worker:late")
-    assert claimed
-    assert attempt.mark(claimed)
-    attempt.send(claimed)
-    return claimed
+    for _ in range(5):  # on a busy machine a worker may be too late to call
+        claimed = claim(stage.ordered().pk, worker="worker:late")
+        assert claimed
+        if attempt.mark(claimed) and isinstance(attempt.send(claimed), Done):
+            return claimed
+    raise AssertionError("the provider answers nobody in time")
 
 
 def report(stage: Stage, row: Fulfilment) -> tuple[str, list[Any]]:
@@ -72,12 +74,19 @@ def test_everybody_at_once_makes_one_verdict_and_one_posting(stage: Stage, round
         for number, row in enumerate(lost, len(told)):
             told[row.pk] = (number, crew.at_once(*everybody(stage, row)))
     stage.decided()
-    broke = {n: said for n, said in told.values() if any(how == "broke" for how, _ in said)}
+    broke = {n: said for n, said in told.values() if escaped(said)}
     assert not broke, f"an error escaped (seed {SEED}): {broke}"
     for row in Fulfilment.objects.filter(pk__in=told):
         assert_once(row, said=f"seed {SEED}, round {told[row.pk]}")
     assert not ProviderEvent.objects.exclude(status="applied"), "an event was forgotten"
     invariants.hold(invariants.sandbox_books(stage.provider))
+
+
+def escaped(said: list[tuple[str, Any]]) -> list[Any]:
+    """What went wrong: only a person may be told that somebody was there first."""
+    *machines, person = said
+    errors = [what for how, what in machines if how != "done"]
+    return [*errors, *(what for how, what in [person] if how == "broke")]
 
 
 def assert_once(row: Fulfilment, *, said: str) -> None:

@@ -15,6 +15,7 @@ from tests.concurrency.killed.plays import Play, asking, dispatching, missing, s
 from tests.concurrency.killed.stage import Stage, lost_for_good
 from tests.concurrency.killed.striking import (
     Where,
+    assert_asked_first,
     assert_right,
     between,
     everywhere,
@@ -34,6 +35,7 @@ def struck_and_right(stage: Stage, play: Play, where: Where = between) -> None:
     died = struck(stage, play, where)
     stage.decided()
     assert_right(stage, play, died)
+    assert_asked_first(stage, died)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ The question is put outside any transaction. Its answer is evidence, and `resolv
 
 import logging
 from collections import Counter
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -77,25 +78,40 @@ def query(row: Fulfilment, *, actor: str, patience: timedelta = PATIENCE) -> Evi
     return record(row, said, source=Source.LOOKUP, actor=actor, canary=canary, asked_at=at)
 
 
+@dataclass(frozen=True, slots=True)
+class _Tour:
+    """What one round remembers of the connectors."""
+
+    silent: Counter[str] = field(default_factory=Counter)  # answers without information in a row
+    served: set[str] = field(default_factory=set)  # since each that has due rows had its turn
+
+    def given_up(self) -> set[str]:
+        return {name for name, times in self.silent.items() if times >= GIVE_UP_AFTER}
+
+
 def _round() -> int:
-    settings, silent = conf(), Counter[str]()
+    settings, tour = conf(), _Tour()
     for done in range(settings.batch):
-        pk = _next(without=[name for name, times in silent.items() if times >= GIVE_UP_AFTER])
+        pk = _next(tour)
         if pk is None:
             return done
-        _guarded(pk, silent=silent)
+        _guarded(pk, tour)
     return settings.batch
 
 
-def _next(*, without: list[str]) -> int | None:
-    """A row that is due: of a provider that may be asked at once, before one that has to wait.
+def _next(tour: _Tour) -> int | None:
+    """A row that is due: of a connector that may be asked at once, and by turns.
 
-    So the rows of one do not stand in the queue for the turns of another.
+    So the rows of one provider stand in the queue neither for the turns of another nor behind all
+    the rows of one that answers slowly.
     """
-    for left_out in ({*without, *store.busy_connectors()}, without):
+    given_up = tour.given_up()
+    busy = {*given_up, *store.busy_connectors()}
+    for left_out in (busy | tour.served, busy, given_up):
         pk = store.take_due_lookup(meanwhile=_meanwhile(), without=list(left_out))
         if pk is not None:
             return pk
+        tour.served.clear()
     return None
 
 
@@ -104,23 +120,24 @@ def _meanwhile() -> timedelta:
     return 2 * (conf().total_deadline + _TURN) + conf().margin
 
 
-def _guarded(pk: int, *, silent: Counter[str]) -> None:
+def _guarded(pk: int, tour: _Tour) -> None:
     """One row that fails must not keep the others; it is due again after `meanwhile`."""
     try:
-        _look_up(pk, silent=silent)
+        _look_up(pk, tour)
     except Exception:
         log.exception("look-up failed", extra={"action": "look_up_failed", "id": pk})
 
 
-def _look_up(pk: int, *, silent: Counter[str]) -> None:
+def _look_up(pk: int, tour: _Tour) -> None:
     row = Fulfilment.objects.get(pk=pk)
+    tour.served.add(row.connector)
     try:
         evidence = query(row, actor=resolve.RESOLVER, patience=_TURN)
     except NotAskedNow as why:
         _leave(pk, until=why.until)
         return
     informed = evidence is None or evidence.finding != Finding.NO_INFORMATION
-    silent[row.connector] = 0 if informed else silent[row.connector] + 1
+    tour.silent[row.connector] = 0 if informed else tour.silent[row.connector] + 1
     if informed:
         waiting = Fulfilment.objects.filter(pk=pk, state=State.NEEDS_RECONCILIATION)
         waiting.update(checks=F("checks") + 1)

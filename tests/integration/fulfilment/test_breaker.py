@@ -151,3 +151,22 @@ def test_rows_of_one_provider_do_not_stand_in_the_queue_for_the_turns_of_another
     lookups.look_up_due()
     assert provider.questions.index(rows[-1].reference) <= 1, "the last one due came last"
     assert len(provider.questions) == 4
+
+
+def test_rows_of_one_provider_do_not_wait_for_all_the_rows_of_a_slow_one(
+    provider, settings
+) -> None:
+    """Asking takes longer than the turns are apart, so nobody is ever too early for the next one."""
+    settings.FULFILMENT["LOOKUPS_PER_SECOND"] = 1e5
+    settings.FULFILMENT["CONNECTORS"]["third"] = settings.FULFILMENT["CONNECTORS"]["memory"]
+    rows = [unknown(provider, booked=True) for _ in range(4)]
+    for name in ("other", "third"):
+        rows.append(start(connector=name))
+        held(rows[-1], sent=True)
+    sweep.sweep()
+    ConnectorStanding.objects.all().delete()
+    for row in rows:
+        due(row)
+    lookups.look_up_due()
+    order = [provider.questions.index(row.reference) for row in rows]
+    assert order == [0, 3, 4, 5, 1, 2], "a provider with many due rows has all the time of a round"

@@ -14,12 +14,10 @@ from tests.concurrency.wave.times import JITTER, NEXT, PER_SECOND, SILENT
 from tests.connectors.sandbox import Sandbox, until
 from tests.integration.fulfilment.support import now, staff
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.long]
 SIZES = [
     pytest.param({"found": 30, "lost": 12, "beside": 5, "asks": 5}, id="50"),
-    pytest.param(
-        {"found": 450, "lost": 50, "beside": 40, "asks": 40}, id="500", marks=pytest.mark.long
-    ),
+    pytest.param({"found": 450, "lost": 50, "beside": 40, "asks": 40}, id="500"),
 ]
 
 

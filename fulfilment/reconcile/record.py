@@ -10,7 +10,7 @@ from fulfilment import store
 from fulfilment.connectors import registry
 from fulfilment.errors import Gone
 from fulfilment.models import Attempt, Evidence, Fulfilment, Payload
-from fulfilment.reconcile import recipients, tallies
+from fulfilment.reconcile import recipients, storable, tallies
 from fulfilment.reconcile.evidence import Source, Statement
 
 log = logging.getLogger(__name__)
@@ -83,17 +83,17 @@ def write(
         finding=statement.finding.value,
         conclusive=statement.conclusive,
         canary=canary,
-        amount=statement.amount,
-        currency=statement.currency[:3],
-        recipient=recipients.masked(statement.recipient)[:64],
+        amount=storable.amount(statement.amount),
+        currency=storable.currency(statement.currency),
+        recipient=storable.text(recipients.masked(statement.recipient), most=64),
         other_recipient=_is_another(statement.recipient, fulfilment),
-        provider_status=statement.provider_status[:64],
-        provider_id=statement.provider_id[:128],
+        provider_status=storable.text(statement.provider_status, most=64),
+        provider_id=storable.text(statement.provider_id, most=128),
         said_at=said_at,
         asked_at=asked_at,
         recorded_at=store.now(),
         actor=actor,
-        detail=statement.detail[:500],
+        detail=storable.text(statement.detail, most=500),
         digest=hashlib.sha256(statement.body).hexdigest() if statement.body else "",
     )
     if statement.body:

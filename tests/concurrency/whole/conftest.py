@@ -1,6 +1,7 @@
 """One house for all tests here, on a copy of the test's database."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from django.db import connections, transaction
 from tests.concurrency.fulfilments import scratch_database
 from tests.concurrency.whole.house import Customer, House
 from tests.integration.bank.conftest import customer
-from tests.recovery.stack import running
+from tests.recovery.stack import DEADLINE, LEASE, MARGIN, running
 
 
 @pytest.fixture(scope="package")
@@ -27,9 +28,10 @@ def house(_copy: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hou
     with running(made.stack):
         worker = made.stack.worker("worker")
         made.stack.beat("beat")
-        with made.open():
-            made.stack.ready(worker)
-            yield made
+        made.open()
+        made.stack.ready(worker)
+        yield made
+        made.close()
 
 
 @pytest.fixture
@@ -39,25 +41,27 @@ def _django_db_helper(house: House) -> None:
 
 @pytest.fixture(autouse=True)
 def _ours(house: House, settings: Any) -> Iterator[None]:
-    """The same connector in this process, where people decide."""
+    """The same connector and times in this process, where people decide."""
     settings.FULFILMENT = settings.FULFILMENT | {
         "HINT": None,
         "CONNECTORS": {"sandbox": house.provider.settings(), "airtime": house.provider.settings()},
         "SECOND_PERSON_ABOVE": {"NGN": 40_000_00},
+        "LEASE": timedelta(seconds=LEASE),
+        "TOTAL_DEADLINE": timedelta(seconds=DEADLINE),
+        "MARGIN": timedelta(seconds=MARGIN),
     }
     yield
     house.provider.clear_faults()
 
 
 @pytest.fixture(scope="package")
-def ada(house: House) -> Customer:
+def ada(house: House) -> Iterator[Customer]:
     """Who pays."""
-    with transaction.atomic():
-        return Customer(house, customer("whole-ada", number="4400000001", funds=1_000_000_00))
+    yield from somebody(house, "ada", number="4400000001")
 
 
-@pytest.fixture(scope="package")
-def bola(house: House) -> Customer:
-    """Another customer with money of her own."""
+def somebody(house: House, name: str, *, number: str) -> Iterator[Customer]:
     with transaction.atomic():
-        return Customer(house, customer("whole-bola", number="4400000002", funds=1_000_000_00))
+        made = Customer(house, customer(f"whole-{name}", number=number, funds=1_000_000_00))
+    yield made
+    made.leave()

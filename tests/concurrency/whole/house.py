@@ -1,8 +1,8 @@
 """The whole service in processes of its own, and a provider that reports to its web server."""
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,8 +20,6 @@ from tests.connectors.sandbox import Sandbox, until
 from tests.integration.bank.outside import EXTERNAL
 from tests.integration.webhooks.support import SECRET
 from tests.recovery.stack import BOUND, Stack
-
-NOBODY = "redis://127.0.0.1:9/0"  # an address at which no Redis listens
 
 
 class House:
@@ -45,27 +43,32 @@ class House:
     def provider(self) -> Sandbox:
         return self.stack.sandbox
 
-    @contextmanager
-    def open(self, **environment: str) -> Iterator[None]:
-        """The web server is there for the block; again at the same address after it was closed."""
+    def open(self, **environment: str) -> None:
+        """Start the web server; at the same address as before, if it was closed."""
         log = self.stack.folder / f"web-{uuid4().hex[:6]}.log"
-        with serving(log, port=self._port, **(self.stack.environment | environment)):
-            yield
+        served = serving(log, port=self._port, **(self.stack.environment | environment))
+        self._serving = ExitStack()
+        self._serving.enter_context(served)
+
+    def close(self) -> None:
+        """End the web server."""
+        self._serving.close()
 
 
 class Customer:
     """Somebody's phone, signed in as the owner of an account."""
 
     def __init__(self, house: House, account: Account) -> None:
-        self.account, self._web = account, house.web
-        self._who = {"Authorization": f"Bearer {tokens.issue(account.owner)}"}
+        self.account = account
+        who = {"Authorization": f"Bearer {tokens.issue(account.owner)}"}
+        self._web = httpx2.Client(base_url=house.web, headers=who, timeout=60)
 
     def post(self, path: str, body: dict[str, Any], *, key: str) -> httpx2.Response:
-        headers = self._who | {"Idempotency-Key": key}
-        return httpx2.post(f"{self._web}{path}", json=body, headers=headers, timeout=60)
+        return self._web.post(path, json=body, headers={"Idempotency-Key": key})
 
-    def get(self, path: str) -> dict[str, Any]:
-        return dict(httpx2.get(f"{self._web}{path}", headers=self._who, timeout=60).json())
+    def leave(self) -> None:
+        """Hang up."""
+        self._web.close()
 
     def pay(self, key: str, **changes: Any) -> httpx2.Response:
         """NGN 100.00 to another bank, unless `changes` say otherwise."""
@@ -76,6 +79,7 @@ class Customer:
         told: list[httpx2.Response] = []
 
         def decided() -> bool:
+            time.sleep(0.05)  # a phone does not ask all the time
             told.append(self.pay(key, **changes))
             assert told[-1].status_code in {201, 202, 400, 409}, told[-1].text
             return told[-1].status_code in {201, 400}
@@ -89,10 +93,6 @@ class Customer:
         return reference_of(f"transfer:{ours}", connector="sandbox", generation=1)
 
 
-def row_of(reference: str) -> Fulfilment:
-    return Fulfilment.objects.get(reference=reference)
-
-
 def becomes(reference: str, state: str) -> Fulfilment:
     """The fulfilment with this reference, once it is in this state."""
     rows = Fulfilment.objects.filter(reference=reference, state=state)
@@ -100,11 +100,16 @@ def becomes(reference: str, state: str) -> Fulfilment:
     return rows.get()
 
 
-def events(reference: str, **wanted: Any) -> list[ProviderEvent]:
-    """What the provider reported of it, once there is something of the kind on record."""
-    rows = ProviderEvent.objects.filter(reference=reference, **wanted)
-    until(rows.exists, what=f"an event about {reference} ({wanted})", seconds=BOUND)
-    return list(rows)
+def events(reference: str, *, status: str | None = None) -> list[ProviderEvent]:
+    """What the provider reported of it, once there is something (in this status) on record."""
+    everything = ProviderEvent.objects.filter(reference=reference)
+    rows = everything.filter(status=status) if status else everything
+    end = time.monotonic() + BOUND
+    while not (found := list(rows)):
+        told = list(everything.values_list("status", "reason", "fulfilment__state"))
+        assert time.monotonic() < end, f"no event about it is {status or 'on record'}, but: {told}"
+        time.sleep(0.02)
+    return found
 
 
 def unbalanced() -> list[tuple[int]]:

@@ -6,6 +6,7 @@ and then goes to a person; nothing fails because time passed.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from fulfilment.reconcile import absence, arbiter, contradiction
@@ -170,7 +171,19 @@ def _contested(situation: Situation, news: Sequence[Fact]) -> Ask | Conflict | N
 def _vanished(situation: Situation, news: Sequence[Fact]) -> bool:
     """Not found after it was done, and that is a fact as it would be for an unknown one."""
     newly = any(f.finding is Finding.NOT_FOUND for f in news)
-    return newly and bool(situation.unresolved) and absence.is_fact(situation)
+    if not newly or not situation.unresolved or not absence.is_fact(situation):
+        return False
+    return not _vanished_before(situation)
+
+
+def _vanished_before(situation: Situation) -> bool:
+    """Did a person judge it when it had vanished already? Then its absence since says nothing new."""
+    old = [f for f in situation.facts if not _unjudged(situation, f)]
+    if not absence.is_fact(replace(situation, facts=tuple(old))):
+        return False
+    empty = {Finding.NOT_FOUND, Finding.NO_INFORMATION}
+    since = [f for f in situation.told if f.source is Source.LOOKUP and _unjudged(situation, f)]
+    return all(f.finding in empty for f in since)
 
 
 def _unjudged(situation: Situation, fact: Fact) -> bool:

@@ -11,12 +11,13 @@ from django.db.models.functions import Least
 
 from fulfilment import starts, store, transitions
 from fulfilment.conf import conf
+from fulfilment.connectors import registry
 from fulfilment.connectors.base import Capabilities
 from fulfilment.models import Fulfilment
 from fulfilment.reconcile import policy, reading, schedule, watch
 from fulfilment.reconcile.evidence import Finding, Source
 from fulfilment.reconcile.situation import Situation
-from fulfilment.reconcile.verdicts import Pace, Requeue
+from fulfilment.reconcile.verdicts import Ask, Pace, Requeue
 from fulfilment.states import OPEN, State
 
 
@@ -97,7 +98,7 @@ def ask_about_decided(row: Fulfilment) -> None:
 def first_recheck_at(connector: str) -> datetime | None:
     """When something that is done now is asked about first; None where nothing comes back."""
     at = store.now()
-    return watch.next_at(_watch(reading.rules_of(connector).capabilities, now=at, decided_at=at))
+    return watch.next_at(_watch(connector, now=at, decided_at=at))
 
 
 def recheck_again(fulfilment_id: int) -> None:
@@ -106,8 +107,12 @@ def recheck_again(fulfilment_id: int) -> None:
     if State(row.state).is_open or row.decided_at is None:
         return
     situation = reading.situation_of(row)
+    if isinstance(policy.decide(situation), Ask):
+        # A report came while the provider was being asked: it is asked about that one too.
+        Fulfilment.objects.filter(pk=row.pk).update(recheck_at=situation.now)
+        return
     asked = [f.finding for f in reversed(situation.facts) if f.source is Source.LOOKUP]
-    seen = _watch(situation.rules.capabilities, now=situation.now, decided_at=row.decided_at)
+    seen = _watch(row.connector, now=situation.now, decided_at=row.decided_at)
     given_back = row.state == State.REVERSED
     known = replace(
         seen,
@@ -121,9 +126,9 @@ def recheck_again(fulfilment_id: int) -> None:
 _DOUBTFUL = frozenset({Finding.NOT_FOUND, Finding.NO_INFORMATION})
 
 
-def _watch(capabilities: Capabilities, *, now: datetime, decided_at: datetime) -> watch.Watch:
-    settings = conf()
-    horizon = capabilities.late_reversal_horizon if capabilities.lookup_by_reference else None
+def _watch(connector: str, *, now: datetime, decided_at: datetime) -> watch.Watch:
+    settings, capabilities = conf(), reading.rules_of(connector).capabilities
+    horizon = _horizon(connector, capabilities)
     return watch.Watch(
         now=now,
         ends_at=decided_at + horizon if horizon else None,
@@ -132,6 +137,13 @@ def _watch(capabilities: Capabilities, *, now: datetime, decided_at: datetime) -
         jitter=_jitter(),
         visible_after=capabilities.visible_after,
     )
+
+
+def _horizon(connector: str, capabilities: Capabilities) -> timedelta | None:
+    """Until when to ask. Of a connector that is missing nobody knows: it may come back tomorrow."""
+    if not registry.can_be_used(connector):
+        return conf().payloads_kept
+    return capabilities.late_reversal_horizon if capabilities.lookup_by_reference else None
 
 
 def _pause(pace: Pace, *, refusals: int, position: int) -> timedelta:

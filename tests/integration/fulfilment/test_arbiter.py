@@ -116,3 +116,47 @@ def test_reversed_before_done_is_posted_and_given_back(provider: Any, books) -> 
     event(row, Finding.DONE)
     assert (now(row).state, books.told) == ("reversed", {"fulfilled": 1, "reversed": 1})
     assert not Case.objects.exists()
+
+
+def test_a_denial_that_comes_while_the_provider_is_being_asked_is_asked_about_too(
+    paid, provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer is of before: it overrules nothing, and the next question is not put off."""
+    answer = provider.look_up
+
+    def meanwhile(reference: str) -> Any:
+        monkeypatch.undo()
+        said = answer(reference)
+        event(paid, Finding.NOT_DONE)
+        return said
+
+    event(paid, Finding.NOT_DONE)
+    monkeypatch.setattr(provider, "look_up", meanwhile)
+    lookups.look_up_due()
+    assert provider.questions == [paid.reference] * 2, "the second denial waits for nobody"
+    assert (now(paid).state, Case.objects.count()) == ("fulfilled", 0)
+    assert now(paid).recheck_at is None
+
+
+def test_several_denials_are_one_question(paid, provider) -> None:
+    for _ in range(3):
+        event(paid, Finding.NOT_DONE)
+    lookups.look_up_due()
+    assert provider.questions == [paid.reference]
+    assert (now(paid).state, Case.objects.count()) == ("fulfilled", 0)
+
+
+def test_a_denial_that_came_during_the_call_contradicts_its_answer(provider, books) -> None:
+    """No verdict stood yet, so there is nothing that a question could uphold: a person is asked."""
+    row = start()
+
+    def denied_meanwhile(instruction: Any) -> Any:
+        provider.books[row.reference] = 500
+        event(row, Finding.NOT_DONE)
+        assert now(row).state == "dispatching", "evidence moved a row that a worker has in hand"
+        return provider.done(row.reference)
+
+    provider.will.append(denied_meanwhile)
+    attempt.run(row.pk)
+    assert (now(row).state, books.told) == ("needs_reconciliation", {})
+    assert Case.objects.get().reason == "conflict"

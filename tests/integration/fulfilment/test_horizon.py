@@ -8,8 +8,9 @@ from django.db import connection
 from fulfilment import store
 from fulfilment.dispatch import attempt
 from fulfilment.models import Case, Fulfilment
-from fulfilment.reconcile import lookups
-from tests.integration.fulfilment.support import now, start
+from fulfilment.reconcile import casebook, lookups
+from fulfilment.reconcile.evidence import Finding
+from tests.integration.fulfilment.support import event, now, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -119,3 +120,59 @@ def test_open_payments_are_asked_about_first(paid, provider, settings) -> None:
     Fulfilment.objects.filter(pk=open_row.pk).update(next_check_at=store.now())
     lookups.look_up_due()
     assert provider.questions == [open_row.reference, paid.reference]
+
+
+def test_a_connector_that_was_removed_and_comes_back_is_asked_again(
+    paid, provider, settings
+) -> None:
+    """A mistake in one deployment must not end the watch over everything that was paid."""
+    with_it = settings.FULFILMENT
+    settings.FULFILMENT = with_it | {"CONNECTORS": {}}
+    pass_time(paid, DAY)
+    lookups.look_up_due()
+    assert (provider.questions, hours_until(paid)) == ([], 24)
+    settings.FULFILMENT = with_it
+    provider.give_back(paid.reference)
+    pass_time(paid, 2 * DAY)
+    lookups.look_up_due()
+    assert now(paid).state == "reversed"
+
+
+def test_what_a_person_decides_about_a_missing_connector_is_asked_about_once_it_is_back(
+    provider, settings
+) -> None:
+    provider.will.extend(["lose_answer"])
+    row = start()
+    attempt.run(row.pk)
+    settings.FULFILMENT = settings.FULFILMENT | {"CONNECTORS": {}}
+    event(row, Finding.DONE)
+    assert (now(row).state, hours_until(row)) == ("fulfilled", 24)
+
+
+def test_what_vanished_and_was_judged_by_a_person_does_not_come_back_every_day(
+    paid, provider
+) -> None:
+    del provider.books[paid.reference]
+    for _ in range(3):
+        pass_time(paid, DAY)
+        lookups.look_up_due()
+    casebook.close_case(paid, actor="staff:ngozi", note="the verdict stands")
+    for _ in range(3):
+        pass_time(paid, DAY)
+        lookups.look_up_due()
+    assert Case.objects.count() == 1, "the same absence asked a person again"
+    provider.books[paid.reference] = paid.amount
+    pass_time(paid, DAY)
+    lookups.look_up_due()
+    del provider.books[paid.reference]
+    for _ in range(3):
+        pass_time(paid, DAY)
+        lookups.look_up_due()
+    assert Case.objects.count() == 2, "it was found, and vanished again, and nobody heard of it"
+
+
+def test_a_horizon_of_nothing_is_none(provider) -> None:
+    provider.promises(late_reversal_horizon=timedelta(0))
+    row = start()
+    attempt.run(row.pk)
+    assert now(row).recheck_at is None

@@ -10,7 +10,13 @@ from django.utils.safestring import SafeString
 
 from fulfilment.admin import event_words, words
 from fulfilment.admin.event_filters import OPEN
-from fulfilment.models import ProviderEvent, ProviderEventConflict, ProviderEventPayload
+from fulfilment.models import (
+    WAITING,
+    EventStatus,
+    ProviderEvent,
+    ProviderEventConflict,
+    ProviderEventPayload,
+)
 from idempotency.redaction import mask, mask_text
 from idempotency.times import clock, when
 
@@ -86,6 +92,8 @@ def _facts(event: ProviderEvent, *, now: datetime) -> list[tuple[str, Any]]:
 
 def _said(event: ProviderEvent) -> str:
     if event.evidence is None:
+        if event.status in (*WAITING, EventStatus.DEAD, EventStatus.SET_ASIDE):
+            return "it is not applied, so it counts for nothing yet; its body says what it tells"
         return "nothing: it is no evidence"
     return f"{words.provider(event.provider)} {words.says(event.evidence.finding)}"
 

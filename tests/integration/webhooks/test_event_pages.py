@@ -287,3 +287,19 @@ def test_the_page_of_a_payment_shows_the_events_about_it_also_those_that_were_no
     assert "It is of the live mode" in read
     for body in bodies:
         assert page(body) in answer.content.decode()
+
+
+def test_an_event_that_is_not_applied_is_not_said_to_say_nothing(agent) -> None:
+    read = pages.text(agent.get(page(parked())))
+    assert "it is not applied, so it counts for nothing yet" in read
+    assert "it is no evidence" not in read
+
+
+def test_an_applied_event_that_was_overruled_says_what_became_of_it(agent) -> None:
+    body = about(unknown())
+    deliver(body)
+    apply_due()
+    overruled = "the provider was asked, and says that it was done"
+    ProviderEvent.objects.filter(pk=stored(body).pk).update(reason=overruled)
+    read = pages.text(agent.get(page(body)))
+    assert "The provider was asked, and says that it was done." in read.split("What it is about")[0]

@@ -92,7 +92,7 @@ def _their_time(dossier: Dossier, theirs: Evidence | None) -> str | SafeString:
 def _difference(dossier: Dossier, provider: str, differing: list[str]) -> str:
     theirs, f = dossier.theirs, dossier.fulfilment
     if theirs is None:
-        return f"Unknown: {provider} has said nothing about this payment yet."
+        return f"Unknown: {provider} has not said yet what became of it."
     if not differing:
         return "None in what both sides said."
     parts = [f"the {label} differs" for label in differing if label != "amount"]

@@ -19,8 +19,9 @@ from fulfilment.models import (
     Source,
     Transition,
 )
-from fulfilment.reconcile import contradiction, proposals, reading
+from fulfilment.reconcile import contradiction, policy, proposals, reading
 from fulfilment.reconcile.situation import Situation
+from fulfilment.reconcile.verdicts import Conflict
 from fulfilment.states import State
 
 # What the provider itself said, by whatever way it reached us.
@@ -76,6 +77,12 @@ class Dossier:
         if self.state.is_open or self.theirs is None:
             return ""
         return contradiction.with_verdict(self.state, reading.fact_of(self.theirs))
+
+    @property
+    def clashes(self) -> bool:
+        """Does what is known of an unknown payment contradict, so that no answer settles it?"""
+        unknown = self.state is State.NEEDS_RECONCILIATION
+        return unknown and isinstance(policy.decide(self.situation), Conflict)
 
     @property
     def said(self) -> tuple[Evidence, ...]:

@@ -31,7 +31,9 @@ def ask(dossier: Dossier, access: Access) -> Outcome:
     """The harmless one: a look-up now."""
     provider = words.provider(dossier.fulfilment.connector)
     then = f"If {provider} contradicts our verdict, the verdict stands and a case is opened."
-    if dossier.state.is_open:
+    if dossier.clashes:
+        then = "What was said contradicts, so no answer settles it: a person decides."
+    elif dossier.state.is_open:
         then = f"If {provider} says done or not done, this settles by itself and the app is told."
     elif dossier.state == State.FULFILLED:
         then = f"If {provider} gave the money back, the customer gets it at once. {then}"

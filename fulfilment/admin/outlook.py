@@ -94,13 +94,37 @@ def _checks(dossier: Dossier, due: datetime) -> SafeString:
         "Next automatic check at {}." if due > dossier.now else "The automatic check of {} is due."
     )
     return format_html(
-        "{} If {} then says done or not done, this settles by itself and the app is told; if not, "
-        "it is asked again {}, for as long as it takes. {}",
+        "{} {}, for as long as it takes. {}",
         format_html(text, moment),
-        words.provider(dossier.fulfilment.connector),
-        _distances(conf().schedule, _position(dossier)),
+        _and_then(dossier, _distances(conf().schedule, _position(dossier))),
         _case(dossier),
     )
+
+
+def _and_then(dossier: Dossier, distances: str) -> str:
+    """What its answer does, and when it is asked again."""
+    provider = words.provider(dossier.fulfilment.connector)
+    if dossier.clashes:
+        return (
+            "What was said contradicts, so no answer settles it by itself: a person decides. "
+            f"Until then {provider} is asked again {distances}"
+        )
+    again = ""
+    if _may_be_sent_again(dossier):
+        again = (
+            f"Once it is a fact that {provider} never got it, it is sent again by itself, under "
+            "the same reference. "
+        )
+    return (
+        f"If {provider} then says done or not done, this settles by itself and the app is told. "
+        f"{again}Else it is asked again {distances}"
+    )
+
+
+def _may_be_sent_again(dossier: Dossier) -> bool:
+    """Not where the provider has it, nor where it has forgotten the reference by now."""
+    accepted = any(e.finding == Finding.ACCEPTED for e in dossier.said)
+    return not accepted and policy.may_send(dossier.situation)
 
 
 def _distances(schedule: tuple[timedelta, ...], position: int) -> str:

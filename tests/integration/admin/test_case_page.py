@@ -43,7 +43,7 @@ def test_two_sides_that_agree_differ_in_nothing(page):
 
 
 def test_a_silent_provider_is_not_taken_for_agreement(page):
-    assert "Unknown: Sandbox has said nothing about this payment yet." in page(cast.unknown())
+    assert "Unknown: Sandbox has not said yet what became of it." in page(cast.unknown())
 
 
 def test_the_page_says_what_happens_if_nobody_does_anything(page):

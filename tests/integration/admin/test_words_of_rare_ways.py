@@ -27,7 +27,7 @@ def test_what_a_statement_says_is_the_word_of_the_provider(read) -> None:
     page = read(row)
     assert "Sandbox, in a statement that we fetched said done: NGN 100.00" in page
     assert "Sandbox said done at" in page, "the story tells nothing of the statement"
-    assert "has said nothing about this payment yet" not in page
+    assert "has not said yet what became of it" not in page
 
 
 def test_two_payees_whose_numbers_end_alike_differ_and_the_button_warns(read) -> None:
@@ -58,3 +58,31 @@ def test_a_decided_payment_that_is_asked_about_again_says_when(read) -> None:
     page = read(row)
     assert f"Sandbox is asked about it again at {due:%H:%M:%S} UTC (in 2 minutes)" in page
     assert "Then nothing, unless Sandbox gives the money back" in page
+
+
+def test_where_what_was_said_contradicts_no_answer_is_promised_to_settle_it(read) -> None:
+    row = cast.unknown()
+    said = {"amount": row.amount + 1, "currency": row.currency, "conclusive": True}
+    cast.said(row, Finding.DONE, **said)
+    page = read(row)
+    assert "What was said contradicts, so no answer settles it by itself: a person decides." in page
+    assert "Until then Sandbox is asked again" in page
+    assert "this settles by itself" not in page, "it settles by no answer: the amounts differ"
+
+
+def test_before_it_is_sent_again_by_itself_the_page_says_so(read) -> None:
+    row, sent_again = (
+        cast.unknown(),
+        "Once it is a fact that Sandbox never got it, it is sent again",
+    )
+    assert sent_again in read(row)
+    cast.said(row, Finding.ACCEPTED)
+    assert sent_again not in read(row), "what the provider has is never sent again"
+
+
+def test_a_provider_that_does_not_find_it_is_not_said_to_have_said_nothing(read) -> None:
+    row = cast.unknown()
+    cast.said(row, Finding.NOT_FOUND)
+    page = read(row)
+    assert "Sandbox did not find it." in page
+    assert "Unknown: Sandbox has not said yet what became of it." in page

@@ -67,7 +67,8 @@ def _replay(event: ProviderEvent, *, actor: Any, seen: int) -> str:
     if after.status == EventStatus.APPLIED:
         return "Applied. What it says is on record, and its payment was judged by it."
     said = event_words.badge(after).text.lower()
-    return f"It was tried again. Now it is: {said}. {event_words.why(after)}"
+    why = event_words.why(after).rstrip(".")
+    return f"It was tried again. Now it is: {said}." + (f" {why}." if why else "")
 
 
 def _set_aside(event: ProviderEvent, *, actor: Any, seen: int, note: str) -> str:

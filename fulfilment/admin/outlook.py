@@ -13,7 +13,7 @@ from fulfilment.admin.phrases import joined
 from fulfilment.admin.summary import at_rest, overdue_before
 from fulfilment.conf import conf
 from fulfilment.models import Finding, Source
-from fulfilment.reconcile import budget, policy
+from fulfilment.reconcile import budget, generations, policy
 from fulfilment.states import State
 from idempotency.times import span, when
 
@@ -62,6 +62,12 @@ def _after_the_verdict(dossier: Dossier) -> str:
     provider = words.provider(dossier.fulfilment.connector)
     if dossier.open_case is not None:
         return "The case stays open, and the verdict stands, until a person decides."
+    newer = generations.newest_after(dossier.fulfilment)
+    if dossier.state == State.FAILED and newer is not None:
+        return (
+            "Nothing more happens by itself under this reference. What the app is told is decided "
+            f"under the newer one, {newer.reference}."
+        )
     nothing = "Then nothing" if dossier.fulfilment.recheck_at else "Nothing"
     if dossier.state == State.FULFILLED:
         return (

@@ -38,6 +38,7 @@ def test_one_click_sends_it_again_and_both_pages_tell_of_each_other(browser, tol
     assert "This payment, reference 2" in read
     assert "gave the verdict: not paid out, send it again" in read
     assert f"It was sent again under the reference {second.reference}" in read
+    assert f"What the app is told is decided under the newer one, {second.reference}." in read
     assert row.reference in pages.text(client.get(pages.case(second)))
     assert told == [], "the app was told of a failure that is not the end"
 

@@ -170,7 +170,7 @@ def test_an_event_is_applied_again_from_its_page(settings, agent, books: Books) 
 def test_what_still_fits_nothing_is_said_to_the_person(settings, agent) -> None:
     body = dead(settings)
     read = pages.text(agent.post(button(body, "replay"), {"seen": 0}, follow=True))
-    assert "Now it is: parked. Nothing with this reference is known here" in read
+    assert "Now it is: parked. Nothing with this reference is known here." in read
 
 
 def test_an_event_is_set_aside_with_a_reason_and_taken_back(settings, agent) -> None:

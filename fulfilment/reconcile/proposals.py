@@ -9,7 +9,7 @@ from fulfilment.reconcile import casebook
 from fulfilment.reconcile.verdicts import AGAIN
 
 VOIDER = "resolver"
-_THEIRS = (Source.RESPONSE, Source.LOOKUP, Source.WEBHOOK)
+_THEIRS = (Source.RESPONSE, Source.LOOKUP, Source.WEBHOOK, Source.STATEMENT)
 
 
 def second_person_needed(row: Fulfilment) -> bool:

@@ -216,12 +216,14 @@ def unreadable(row: Fulfilment) -> None:
     )
 
 
-def event(row: Fulfilment, finding: Finding, **said: Any) -> Evidence:
+def event(
+    row: Fulfilment, finding: Finding, *, source: Source = Source.WEBHOOK, **said: Any
+) -> Evidence:
     """The provider reports it by an event, which is recorded and judged as the inbox does it."""
     happened = finding in HAPPENED
     known = {"amount": row.amount, "currency": row.currency} if happened else {}
     statement = Statement(finding=finding, **(known | said))
-    evidence = record(row, statement, source=Source.WEBHOOK, actor="provider:memory")
+    evidence = record(row, statement, source=source, actor="provider:memory")
     resolve.resolve(row.pk, news=[evidence.pk])
     return evidence
 

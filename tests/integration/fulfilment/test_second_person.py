@@ -10,7 +10,7 @@ from fulfilment.dispatch import attempt, sweep
 from fulfilment.errors import HandlerFailed, NotAllowed, Stale, VerdictRefused
 from fulfilment.models import Case, CaseAction, Evidence, Fulfilment
 from fulfilment.reconcile import cases, lookups
-from fulfilment.reconcile.evidence import Finding
+from fulfilment.reconcile.evidence import Finding, Source
 from fulfilment.states import State
 from tests.integration.fulfilment.support import denied, due, event, held, now, staff, start
 
@@ -146,9 +146,12 @@ def test_evidence_that_settles_it_voids_the_proposal_and_closes_the_case(
         approve(row, bob)
 
 
-def test_new_evidence_that_settles_nothing_voids_the_proposal(row, amy, bob, books) -> None:
+@pytest.mark.parametrize("source", [Source.WEBHOOK, Source.STATEMENT, Source.LOOKUP])
+def test_new_evidence_that_settles_nothing_voids_the_proposal(
+    row, amy, bob, books, source: Source
+) -> None:
     decide(row, amy, "failed")
-    event(row, Finding.ACCEPTED)
+    event(row, Finding.ACCEPTED, source=source)
     assert said(row)[-1] == "voided"
     assert CaseAction.objects.get(action="voided").note.startswith("the provider said meanwhile")
     with pytest.raises(VerdictRefused, match="not open any more"):

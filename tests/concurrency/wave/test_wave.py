@@ -14,9 +14,9 @@ from tests.concurrency.wave.times import JITTER, NEXT, PER_SECOND, SILENT
 from tests.connectors.sandbox import Sandbox, until
 from tests.integration.fulfilment.support import now, staff
 
-pytestmark = [pytest.mark.processes, pytest.mark.long]
+pytestmark = [pytest.mark.processes, pytest.mark.long, pytest.mark.timeout(400)]
 SIZES = [
-    pytest.param({"found": 30, "lost": 12, "beside": 5, "asks": 5}, id="50"),
+    pytest.param({"found": 30, "lost": 12, "beside": 5, "asks": 15}, id="50"),
     pytest.param({"found": 450, "lost": 50, "beside": 40, "asks": 40}, id="500"),
 ]
 
@@ -58,7 +58,7 @@ def made(sandbox: Sandbox, dead: Sandbox, *, found: int, lost: int, beside: int,
             for _ in range(asks):
                 lookups.ask(theirs.pk, actor=ada)
             every = [*rows, *others]
-            until(lambda: looked_up(every) == len(every), what="every row to be asked", seconds=90)
+            until(lambda: looked_up(every) == len(every), what="every row to be asked", seconds=240)
             ticks = [tick for worker in workers for tick in worker.ended()]
     wave = {"rows": rows, "beside": others, "frozen": frozen, "ticks": ticks}
     return Wave(asked=stage.questions(sandbox), **wave)

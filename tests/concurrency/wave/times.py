@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-PER_SECOND = 20  # few enough that a busy machine could ask more, were it allowed to
+PER_SECOND = 25  # few enough that a busy machine could ask more, were it allowed to
 SILENT = 3  # failures in a row, then the breaker opens
 NEXT = timedelta(hours=2)  # after a look-up that settled nothing
 JITTER = 0.2

@@ -28,7 +28,7 @@ class MockBank:
 
     def __init__(self, folder: Path, *, password: str = PASSWORD) -> None:
         self._books = folder / "bank.sqlite"
-        self._port = _free_port()
+        self._port = free_port()
         self.password = password
         self.start()
 
@@ -124,6 +124,7 @@ def _working_day() -> date:
     return day
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One on which nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])

@@ -15,11 +15,11 @@ from tests.connectors.iso20022.wires import Wire
 from tests.integration.fulfilment.support import Books, now, start
 
 DEADLINE = timedelta(seconds=1)
-SETTLING = timedelta(seconds=3)
+SETTLING = timedelta(seconds=4)
 BOUND = 40.0  # a busy machine included
 NAME = "iso20022"
 TIMES: dict[str, Any] = {
-    "LEASE": timedelta(seconds=1.6),
+    "LEASE": timedelta(seconds=3),  # a machine that is busy between claim and call included
     "TOTAL_DEADLINE": DEADLINE,
     "MARGIN": timedelta(seconds=0.3),
     "SCHEDULE": (timedelta(seconds=0.1), timedelta(seconds=0.1), timedelta(seconds=0.3)),

@@ -42,6 +42,7 @@ def test_stories_that_end_as_they_must_exit_with_0(demo: Demo) -> None:
     assert "All 2 stories ended as they must." in done.stdout
 
 
+@pytest.mark.long
 def test_a_payment_that_the_provider_does_not_have_exits_with_1(
     demo: Demo, tmp_path: Path, empty_provider: str
 ) -> None:

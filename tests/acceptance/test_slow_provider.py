@@ -11,7 +11,7 @@ from ledgerline.demo.check.phone import new_key
 from ledgerline.demo.check.system import System, connections
 from tests.acceptance.conftest import Demo
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.processes, pytest.mark.long, pytest.mark.timeout(180)]
 
 PAYMENTS = 24
 LEASE = 5  # seconds, as the demo sets it

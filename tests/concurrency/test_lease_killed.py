@@ -141,6 +141,7 @@ def test_a_request_killed_anywhere_opens_one_checkout_for_whoever_retries(
     assert desk.questions == asked, "asked where nothing was sent, or not asked where it may be"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("point", POINTS[1:4])
 def test_a_request_killed_after_its_mark_is_swept_without_its_client(
     desk: Provider, payer: Account, key: str, point: str
@@ -172,7 +173,9 @@ def test_whoever_takes_over_may_die_as_well(
     assert_one_checkout(desk, payer, key)
 
 
-@pytest.mark.parametrize("point", POINTS[:4])
+@pytest.mark.parametrize(
+    "point", [*POINTS[:2], *(pytest.param(p, marks=pytest.mark.long) for p in POINTS[2:4])]
+)
 def test_a_request_frozen_past_its_lease_commits_nothing_when_it_wakes_up(
     desk: Provider, payer: Account, key: str, point: str
 ) -> None:
@@ -210,6 +213,7 @@ def test_a_request_frozen_past_its_lease_says_what_is_known_when_nobody_knows(
     assert_one_checkout(desk, payer, key)
 
 
+@pytest.mark.long
 def test_two_sweeps_and_the_client_at_once_open_one_checkout(
     desk: Provider, payer: Account, key: str
 ) -> None:

@@ -10,7 +10,6 @@ from django.urls import reverse
 from fulfilment.models import ProviderEvent, ProviderEventAction, ProviderEventPayload
 from fulfilment.webhooks.applying import apply_due
 from tests.integration.admin import pages
-from tests.integration.admin.test_browser_rules import INLINE
 from tests.integration.fulfilment.support import Books, now, staff
 from tests.integration.webhooks.support import about, deliver, event, stored, unknown
 from tests.integration.webhooks.test_replays import LATER, dead, later
@@ -52,9 +51,6 @@ def listed(client: Client, query: str = "") -> list[str]:
     """The names of the events that the list shows, in its order."""
     rows = client.get(LIST + query).context["cl"].result_list
     return [row.dedupe_key for row in rows]
-
-
-# --- the list --------------------------------------------------------------------------------------
 
 
 def test_the_list_shows_what_fits_nothing_oldest_first_and_why(settings, agent) -> None:
@@ -116,9 +112,6 @@ def test_what_was_applied_meanwhile_is_named_and_left_alone(agent) -> None:
     read = pages.text(agent.post(LIST + "?status=all", chosen, follow=True))
     assert "was left alone. This event is applied" in read
     assert "will be applied again" not in read
-
-
-# --- one event -------------------------------------------------------------------------------------
 
 
 def test_the_page_of_an_event_tells_its_story_and_shows_its_body_masked(settings, agent) -> None:
@@ -209,68 +202,6 @@ def test_whoever_was_slower_is_told_who_was_faster_and_keeps_what_was_typed(
     assert "second (staff) was faster" in read
     assert "my reason" in read
     assert stored(body).status == "parked"
-
-
-# --- who may ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("superuser", [False, True])
-def test_without_the_permission_the_buttons_say_why_and_a_hand_made_post_changes_nothing(
-    settings, superuser: bool
-) -> None:
-    body, client = dead(settings), signed_in(*LOOK, superuser=superuser)
-    later()
-    read = pages.text(client.get(page(body)))
-    assert "You do not have the permission “Can apply an event again, or set it aside”" in read
-    assert client.post(button(body, "replay"), {"seen": 0}).status_code == 403
-    assert client.post(button(body, "set_aside"), {"seen": 0, "note": "x"}).status_code == 403
-    assert "apply_again" not in client.get(LIST).content.decode()
-    client.post(LIST, {"action": "apply_again", "_selected_action": [stored(body).pk]})
-    assert (stored(body).status, ProviderEventAction.objects.count()) == ("dead", 0)
-
-
-def test_who_may_not_see_events_sees_none(settings) -> None:
-    body, client = dead(settings), signed_in("replay_event")
-    for address in (LIST, page(body), button(body, "replay")):
-        assert client.get(address).status_code == 403
-    assert client.post(button(body, "replay"), {"seen": 0}).status_code == 403
-    assert "/admin/login/" in Client().get(page(body)).headers["Location"]
-
-
-def test_nothing_is_added_edited_or_deleted_by_hand(settings) -> None:
-    body, client = dead(settings), signed_in(superuser=True)
-    for path in ("add/", f"{stored(body).pk}/delete/"):
-        assert client.post(LIST + path, {"post": "yes"}).status_code == 403
-    assert client.post(page(body), {"status": "applied"}).status_code == 405
-    form = {"action": "delete_selected", "_selected_action": [stored(body).pk], "post": "yes"}
-    client.post(LIST, form)
-    assert ProviderEvent.objects.filter(status="dead").count() == 1
-
-
-@pytest.mark.parametrize("name", ["999999999", "x", "1e3", "9" * 40])
-def test_an_event_that_does_not_exist_is_not_found(agent, name: str) -> None:
-    assert agent.get(f"{LIST}{name}/change/").status_code == 404
-
-
-def test_a_post_without_a_csrf_token_is_refused(settings) -> None:
-    body = dead(settings)
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(staff("agent", *LOOK, "replay_event"))
-    assert client.post(button(body, "replay"), {"seen": 0}).status_code == 403
-    assert stored(body).status == "dead"
-
-
-def test_no_page_carries_inline_code_and_markup_is_shown_as_text(settings, agent) -> None:
-    body = dead(settings, note="<script>alert(1)</script>")
-    for address in (LIST, LIST + "?status=all", page(body)):
-        answer = agent.get(address)
-        content = answer.content.decode()
-        assert INLINE.search(content) is None, f"{address} has inline code"
-        assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
-    assert "&lt;script&gt;alert(1)" in content
-
-
-# --- beside the payment ----------------------------------------------------------------------------
 
 
 def test_the_page_of_a_payment_shows_the_events_about_it_also_those_that_were_not_believed(

@@ -105,7 +105,7 @@ def events(reference: str, *, status: str | None = None) -> list[ProviderEvent]:
     everything = ProviderEvent.objects.filter(reference=reference)
     rows = everything.filter(status=status) if status else everything
     end = time.monotonic() + BOUND
-    while not (found := list(rows)):
+    while not (found := list(rows.all())):
         told = list(everything.values_list("status", "reason", "fulfilment__state"))
         assert time.monotonic() < end, f"no event about it is {status or 'on record'}, but: {told}"
         time.sleep(0.02)

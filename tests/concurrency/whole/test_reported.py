@@ -85,8 +85,9 @@ def test_an_event_that_comes_before_its_payment_is_kept_and_applied_and_another_
         "pk", flat=True
     )
     assert len(house.provider.payments(reference)) == 1
-    events(nobody, status="dead")
-    lines = [line for line in house.stack.log().splitlines() if "action=event_dead" in line]
+    [dead] = events(nobody, status="dead")
+    told = [line for line in house.stack.log().splitlines() if "action=event_dead" in line]
+    lines = [line for line in told if f"event={dead.pk} " in f"{line} "]
     assert len(lines) == 1, "one alert, and one only"
     assert " ERROR " in lines[0]
 

@@ -9,7 +9,7 @@ PIN = uv pip compile --quiet --universal --generate-hashes --python-version 3.11
 recent = $(shell $(1) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(1))
 python := $(VENV)/bin/python
 
-.PHONY: help demo demo-check test test-long adoption matrix lint types wheel lock set-up
+.PHONY: help demo demo-check test test-long test-chaos adoption matrix lint types wheel lock set-up
 .DEFAULT_GOAL := help
 
 help: ## List what there is
@@ -26,6 +26,9 @@ test: set-up ## Run the tests on real servers (ARGS="-k behaviour -x")
 
 test-long: set-up ## Run the tests that start, freeze and kill servers for minutes
 	@$(python) -m pytest -m long $(ARGS)
+
+test-chaos: set-up ## Kill, freeze and starve crews of real processes, for many minutes
+	@$(python) -m pytest -m chaos $(ARGS)
 
 adoption: set-up ## Install the wheel into somebody else's projects, and audit other libraries' endpoints
 	@$(python) -m pytest tests/adoption tests/audit $(ARGS)

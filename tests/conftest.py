@@ -18,10 +18,12 @@ END $$
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What takes long has a target of its own (`make test-long`): it runs where it is asked for."""
-    if "long" in (config.option.markexpr or ""):
-        return
-    left_out = [item for item in items if item.get_closest_marker("long")]
+    """What takes long has a target of its own (`make test-long`, `make test-chaos`): it runs where it is
+    asked for.
+    """
+    asked = config.option.markexpr or ""
+    unasked = [name for name in ("long", "chaos") if name not in asked]
+    left_out = [item for item in items if any(item.get_closest_marker(name) for name in unasked)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

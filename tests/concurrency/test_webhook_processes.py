@@ -27,7 +27,7 @@ from tests.integration.webhooks.support import SECRET, about, event, signed, unk
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.processes,
-    pytest.mark.long,
+    pytest.mark.chaos,
     pytest.mark.filterwarnings("ignore:No directory at"),
 ]
 

@@ -24,7 +24,7 @@ from tests.recovery.standing import _django_db_helper, _ours  # noqa: F401
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.processes,
-    pytest.mark.long,
+    pytest.mark.chaos,
     pytest.mark.timeout(180),
 ]
 

@@ -39,25 +39,25 @@ def struck_and_right(stage: Stage, play: Play, where: Where = between) -> None:
 
 
 @pytest.mark.parametrize(
-    "where", [pytest.param(everywhere, marks=pytest.mark.long), here_and_there]
+    "where", [pytest.param(everywhere, marks=pytest.mark.chaos), here_and_there]
 )
 def test_a_worker_killed_anywhere_in_a_payment_pays_once(stage: Stage, where: Where) -> None:
     stage.sent()  # the reference that proves that others are not there
     struck_and_right(stage, dispatching(stage), where)
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 def test_a_worker_killed_anywhere_as_it_is_declined_gives_the_money_back(stage: Stage) -> None:
     stage.sent()
     struck_and_right(stage, dispatching(stage, narration="sandbox:decline", ends="failed"))
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 def test_a_round_killed_anywhere_as_it_finds_a_lost_answer_pays_once(stage: Stage) -> None:
     struck_and_right(stage, asking(stage))
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 def test_a_round_killed_anywhere_as_it_learns_that_nothing_arrived_sends_it_once(
     stage: Stage,
 ) -> None:
@@ -65,14 +65,14 @@ def test_a_round_killed_anywhere_as_it_learns_that_nothing_arrived_sends_it_once
     struck_and_right(stage, missing(stage))
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 @pytest.mark.parametrize("marked", [True, False])
 def test_a_sweep_killed_anywhere_leaves_the_row_to_the_next(stage: Stage, marked: bool) -> None:
     stage.sent()
     struck_and_right(stage, sweeping(stage, marked=marked))
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 def test_a_worker_killed_anywhere_as_it_applies_an_event_applies_it_once(stage: Stage) -> None:
     play = told(
         stage, "transfer.succeeded", narration="sandbox:accept_then_reset", ends="fulfilled"
@@ -81,13 +81,13 @@ def test_a_worker_killed_anywhere_as_it_applies_an_event_applies_it_once(stage: 
     assert not ProviderEvent.objects.exclude(status="applied"), "an event was forgotten"
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 def test_a_worker_killed_anywhere_in_a_reversal_gives_the_money_back_once(stage: Stage) -> None:
     play = told(stage, "transfer.reversed", narration="sandbox:reversed_later(0)", ends="reversed")
     struck_and_right(stage, play)
 
 
-@pytest.mark.long
+@pytest.mark.chaos
 @pytest.mark.parametrize("verdict", ["failed", "send_again"])
 def test_a_person_whose_process_is_killed_anywhere_decides_once(stage: Stage, verdict: str) -> None:
     """They send the same form again, as they saw it."""

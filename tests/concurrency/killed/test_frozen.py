@@ -18,7 +18,7 @@ from tests.concurrency.killed.times import LEASE
 from tests.concurrency.killed.wire import Said, Wire
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.chaos,
     pytest.mark.django_db(transaction=True),
     pytest.mark.processes,
     pytest.mark.timeout(300),

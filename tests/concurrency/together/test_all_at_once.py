@@ -60,7 +60,7 @@ def everybody(stage: Stage, row: Fulfilment) -> list[tuple[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("rounds", [pytest.param(200, marks=pytest.mark.long), 10])
+@pytest.mark.parametrize("rounds", [pytest.param(200, marks=pytest.mark.chaos), 10])
 def test_everybody_at_once_makes_one_verdict_and_one_posting(stage: Stage, rounds: int) -> None:
     staff("amy", "resolve_fulfilled")
     lost = [sent(stage).fulfilment for _ in range(rounds // 2)]  # their leases run out

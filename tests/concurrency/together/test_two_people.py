@@ -11,7 +11,7 @@ from tests.concurrency.together.crew import Crew
 from tests.integration.fulfilment.support import now, staff
 
 pytestmark = [
-    pytest.mark.long,
+    pytest.mark.chaos,
     pytest.mark.django_db(transaction=True),
     pytest.mark.processes,
     pytest.mark.timeout(300),

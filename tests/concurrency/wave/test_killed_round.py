@@ -9,7 +9,7 @@ from tests.concurrency.wave.stage import FOUND
 from tests.connectors.sandbox import Sandbox, until
 from tests.integration.fulfilment.support import due, now
 
-pytestmark = [pytest.mark.processes, pytest.mark.long]
+pytestmark = [pytest.mark.processes, pytest.mark.chaos]
 
 
 def later(rows: list[Fulfilment]) -> list[Fulfilment]:

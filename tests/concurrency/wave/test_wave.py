@@ -14,7 +14,7 @@ from tests.concurrency.wave.times import JITTER, NEXT, PER_SECOND, SILENT
 from tests.connectors.sandbox import Sandbox
 from tests.integration.fulfilment.support import now, staff
 
-pytestmark = [pytest.mark.processes, pytest.mark.long, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.processes, pytest.mark.chaos, pytest.mark.timeout(400)]
 SIZES = [
     pytest.param({"found": 30, "lost": 12, "beside": 5}, id="50"),
     pytest.param({"found": 450, "lost": 50, "beside": 40}, id="500"),

@@ -15,7 +15,7 @@ from tests.integration.webhooks.test_signed_elsewhere import BODY, headers  # no
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.processes,
-    pytest.mark.long,
+    pytest.mark.chaos,
 ]
 
 NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")

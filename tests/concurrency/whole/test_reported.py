@@ -20,7 +20,7 @@ from tests.recovery.stack import BOUND
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.processes,
-    pytest.mark.long,
+    pytest.mark.chaos,
     pytest.mark.timeout(180),
 ]
 

@@ -12,6 +12,7 @@ TIMES = {
     "SCHEDULE": (timedelta(seconds=0.3),),
     "JITTER": 0.0,
     "LOOKUPS_PER_SECOND": 1000.0,
+    "BREAKER_AFTER": 10_000,  # many are lost on purpose, one after the other
     "BACKOFF_FIRST": timedelta(seconds=0.2),
     "HINT": None,
     "EVENT_HINT": None,

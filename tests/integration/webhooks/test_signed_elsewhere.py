@@ -4,8 +4,10 @@ import base64
 import json
 import shutil
 import subprocess
+from datetime import UTC, datetime
 
 import pytest
+from standardwebhooks import Webhook
 
 from tests.integration.webhooks.support import SECRET, deliver, stored
 
@@ -31,15 +33,21 @@ console.log(JSON.stringify({
 
 @pytest.fixture
 def headers() -> dict[str, str]:
+    """Signed by node, or on a machine without it by the reference library: never by our own code."""
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not on this machine; test_intake signs with the reference library")
+        at = datetime.now(UTC)
+        made = Webhook(SECRET).sign("evt_1", at, BODY.decode())
+        stamp = str(int(at.timestamp()))
+        return {"webhook-id": "evt_1", "webhook-timestamp": stamp, "webhook-signature": made}
     key, body = SECRET.removeprefix("whsec_"), base64.b64encode(BODY).decode()
     signed = subprocess.run([node, "-e", SIGN, key, body], capture_output=True, check=True)
     return json.loads(signed.stdout)
 
 
-def test_the_bytes_that_node_signed_are_verified_and_kept(headers: dict[str, str]) -> None:
+def test_the_bytes_that_another_program_signed_are_verified_and_kept(
+    headers: dict[str, str],
+) -> None:
     assert deliver(BODY, headers).status_code == 200
     assert bytes(stored(BODY).payload.body) == BODY
 

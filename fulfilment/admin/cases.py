@@ -1,13 +1,12 @@
 """The queue "Needs reconciliation" and the page of one case."""
 
-from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db import OperationalError, transaction
+from django.db import OperationalError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils import timezone
 
 from fulfilment.admin import (
@@ -76,18 +75,8 @@ class ReconciliationAdmin(DetailAdmin):
         return response
 
     def get_urls(self) -> list[URLPattern]:
-        """One address per button. Each owns its transactions, whatever the project does."""
-        steps = [
-            path(
-                f"<int:pk>/{step.name}/",
-                transaction.non_atomic_requests(
-                    self.admin_site.admin_view(partial(self.act, step=step))
-                ),
-                name=f"fulfilment_reconciliation_{step.name}",
-            )
-            for step in STEPS.values()
-        ]
-        return [*steps, *super().get_urls()]
+        """The buttons, besides the stock ones."""
+        return [*self.buttons(STEPS.values(), act=self.act), *super().get_urls()]
 
     def act(self, request: HttpRequest, pk: int, *, step: Step) -> HttpResponse:
         """Runs the step once and redirects, so that a reload repeats nothing."""

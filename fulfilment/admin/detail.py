@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -12,12 +12,12 @@ from fulfilment.admin import compare, dossier, ending, outlook, siblings, story,
 from fulfilment.admin.dossier import Dossier
 from fulfilment.admin.event_page import events_about
 from fulfilment.admin.money import money
-from fulfilment.admin.readonly import ReadOnlyAdmin
+from fulfilment.admin.readonly import PageAdmin
 from fulfilment.models import Fulfilment
 from idempotency.times import clock
 
 
-class DetailAdmin(ReadOnlyAdmin):
+class DetailAdmin(PageAdmin):
     """Lists rows; each opens a page that tells its story."""
 
     search_fields = (
@@ -28,25 +28,6 @@ class DetailAdmin(ReadOnlyAdmin):
     )
     search_help_text = "Our reference, the payment's id, the event's id, or the provider's id"
     change_form_template = "admin/fulfilment/detail.html"
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Shows. A POST to it, from whoever made it by hand, changes nothing."""
-        fulfilment = self.visible(request, object_id)
-        if request.method not in ("GET", "HEAD"):
-            return HttpResponseNotAllowed(["GET", "HEAD"])
-        return self.page(request, fulfilment)
-
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """The timeline is the history."""
-        return HttpResponseRedirect(self.address(self.visible(request, object_id)) + "#timeline")
 
     def visible(self, request: HttpRequest, object_id: object) -> Fulfilment:
         """The row, in whatever state, for whoever may see it; 403 and 404 otherwise."""

@@ -1,21 +1,20 @@
 """The page of one event, and its buttons: each a POST of its own, which its service checks again."""
 
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 
 from fulfilment import store
 from fulfilment.admin import event_page, refusals, words
 from fulfilment.admin.event_steps import STEPS, SeenForm, Step
-from fulfilment.admin.readonly import ReadOnlyAdmin
+from fulfilment.admin.readonly import PageAdmin
 from fulfilment.errors import FulfilmentError, Stale
 from fulfilment.models import ProviderEvent
 from fulfilment.reconcile import people
@@ -23,41 +22,14 @@ from fulfilment.webhooks import replays
 from idempotency.times import when
 
 
-class EventPages(ReadOnlyAdmin):
+class EventPages(PageAdmin):
     """What is known of an event, what happens by itself, and what a person may do."""
 
+    trail = "trail"
+
     def get_urls(self) -> list[URLPattern]:
-        """One address per button. Each owns its transactions, whatever the project does."""
-        steps = [
-            path(
-                f"<int:pk>/{step.name}/",
-                transaction.non_atomic_requests(
-                    self.admin_site.admin_view(partial(self.act, step=step))
-                ),
-                name=f"fulfilment_providerevent_{step.name}",
-            )
-            for step in STEPS.values()
-        ]
-        return [*steps, *super().get_urls()]
-
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        """Shows. A POST to it, from whoever made it by hand, changes nothing."""
-        event = self.visible(request, object_id)
-        if request.method not in ("GET", "HEAD"):
-            return HttpResponseNotAllowed(["GET", "HEAD"])
-        return self.page(request, event)
-
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """What people did stands on the page itself."""
-        return HttpResponseRedirect(self.address(self.visible(request, object_id)) + "#trail")
+        """The buttons, besides the stock ones."""
+        return [*self.buttons(STEPS.values(), act=self.act), *super().get_urls()]
 
     def act(self, request: HttpRequest, pk: int, *, step: Step) -> HttpResponse:
         """Runs the step once and redirects, so that a reload repeats nothing."""
